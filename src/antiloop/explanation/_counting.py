@@ -86,7 +86,7 @@ def _calls_made(detector: CallLimitDetector, window: Window) -> Iterator[Count]:
         made = window.turn_calls if detector.per_turn else window.call_count
         yield Count(name, "limit", made, detector.limit + 1, "calls", identity=identity)
     for item in window.rounds[-1].evidence if window.rounds else ():
-        tool = item.features.tool
+        tool = item.tool
         if tool in detector.caps:
             made = window.count_of(tool, detector.per_turn)
             most = detector.caps[tool]
@@ -165,6 +165,6 @@ def _unit(detector: WindowDetector, option: str) -> str:
 
 
 def _declared(name: str, window: Window, found: LoopDetection) -> List[int]:
-    tools = {item.features.tool for item in window if item.index in found.indices}
+    tools = {item.tool for item in window if item.index in found.indices}
     thresholds = (window.policy(tool).thresholds.get(name) for tool in tools)
     return [threshold for threshold in thresholds if threshold is not None]

@@ -79,7 +79,7 @@ def before(window: Window, found: LoopDetection) -> str:
 def _described(earlier: Round, later: Round) -> str:
     same = [each for key, each in later.calls.items() if key in earlier.calls]
     text = "the same call" if same else "another call"
-    if any(differ(earlier.calls[each.features.call].features, each.features) for each in same):
+    if any(differ(earlier.calls[each.call].features, each.features) for each in same):
         text += ", another result"
     elif any(item.is_change for item in earlier.evidence):
         text += ", a change of the world"
@@ -90,9 +90,9 @@ def _described(earlier: Round, later: Round) -> str:
 
 def _match(item: JudgedCall, before: List[JudgedCall], masking: Masking) -> Match:
     features = item.features
-    others = [each for each in before if each.features.tool == features.tool]
-    seen = [each for each in others if each.features.call == features.call]
-    others = [each for each in others if each.features.call != features.call]
+    others = [each for each in before if each.tool == features.tool]
+    seen = [each for each in others if each.call == features.call]
+    others = [each for each in others if each.call != features.call]
     alike = [each for each in others if say_alike(each.features, features)]
     return Match(
         item.index,
@@ -105,8 +105,8 @@ def _match(item: JudgedCall, before: List[JudgedCall], masking: Masking) -> Matc
         item.is_change,
         tuple(Seen(each.index, _compared(each.features, features)) for each in seen),
         tuple(each.index for each in others if each.features.near == features.near),
-        tuple(each.index for each in alike if each.features.result == features.result),
-        tuple(each.index for each in alike if each.features.result != features.result),
+        tuple(each.index for each in alike if each.result == features.result),
+        tuple(each.index for each in alike if each.result != features.result),
     )
 
 

@@ -125,7 +125,7 @@ class Blocks:
                 continue
             # A host may run a blocked call all the same; what detectors make of that is their
             # matter.
-            was_refused = any(item.features.outcome is REFUSED for item in members)
+            was_refused = any(item.outcome is REFUSED for item in members)
             if was_refused and block.identity not in known:
                 again.append(block.finding(window, members[-1]))
         self._kept = tuple(kept)

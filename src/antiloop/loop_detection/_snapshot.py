@@ -64,7 +64,7 @@ def pack(window: Window, shown: Collection[int] = ()) -> Dict[str, Any]:
     """
     tools: Dict[str, int] = {}
     for item in window:
-        tools.setdefault(item.features.tool, len(tools))
+        tools.setdefault(item.tool, len(tools))
     return {
         "calls": window.call_count,
         "seen": window.round_count,
@@ -93,7 +93,7 @@ def unpack(packed: Mapping[str, Any], window: Window) -> None:
         evidence = [_evidence(step, tools, keys, window.keys) for step in steps]
         if not evidence:
             raise ValueError("a round without calls")
-        calls = {item.features.call: item for item in evidence}
+        calls = {item.call: item for item in evidence}
         window.add(Round(packed["round"] if place == last else None, calls))
     window.call_count = int(packed["calls"])
     window.round_count = int(packed["seen"])

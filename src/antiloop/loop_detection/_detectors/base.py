@@ -266,7 +266,7 @@ def detection(
     label, answer = visible(label or _named(lap), MESSAGE_LENGTH), visible(found[-1].features.said)
     # A lap of several calls has as many answers, of which the last one tells little.
     listed = f': "{answer}"' if answer and len(lap) == 1 else ""
-    by_key = {item.features.call: item.features for item in found}
+    by_key = {item.call: item.features for item in found}
     members = tuple([features.call for features in by_key.values()])
     # Sorted, so that calls of one round in another order are the same loop.
     named = sorted(members) if identity is None else [str(part) for part in identity]
@@ -277,10 +277,10 @@ def detection(
         details={
             **(details or {}),
             # The kind of answer, never its text: details may reach the model.
-            "answer": found[-1].features.outcome.name.lower(),
+            "answer": found[-1].outcome.name.lower(),
             "indices": indices,
             "calls": [
-                {"tool": item.features.tool, "arguments": item.features.shown.label}
+                {"tool": item.tool, "arguments": item.features.shown.label}
                 for item in lap[-SHOWN_CALLS:]
             ],
         },
@@ -306,7 +306,7 @@ def _answers(found: Sequence[JudgedCall]) -> Tuple[Optional[str], ...]:
     """Return the answer of each call; None where it has several or none that says anything new."""
     answers: Dict[str, Set[str]] = {}
     for item in found:
-        features, known = item.features, answers.setdefault(item.features.call, set())
+        features, known = item.features, answers.setdefault(item.call, set())
         # Of a refused call the tool's answer is not known, and another failure is not progress.
         if features.steady and not (features.outcome is REFUSED or features.outcome.is_failure):
             known.add(features.steady)
@@ -333,7 +333,7 @@ def call_names(items: Sequence[JudgedCall]) -> List[str]:
     named = []
     for item, each, words in zip(items, shown, _apart([each.words for each in shown])):
         arguments = f'"{words}"' if words else each.label if each.label != "{}" else ""
-        named.append(f"{item.features.tool} {arguments}".rstrip())
+        named.append(f"{item.tool} {arguments}".rstrip())
     return named
 
 

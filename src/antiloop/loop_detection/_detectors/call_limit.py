@@ -75,7 +75,7 @@ class CallLimitDetector(WindowDetector):
         if last and self.limit is not None and count > self.limit:
             return self._detection(f"{count} calls were made", count, self.limit, last[-1], None)
         for item in last:
-            tool = item.features.tool
+            tool = item.tool
             count, cap = window.count_of(tool, self.per_turn), self.caps.get(tool)
             if cap is not None and count > cap:
                 return self._detection(
@@ -92,7 +92,7 @@ class CallLimitDetector(WindowDetector):
             [latest],
             times=f", call {count}; the budget is {cap}",
             identity=() if tool is None else (tool,),
-            details={"tool": latest.features.tool, "count": count, "limit": cap},
+            details={"tool": latest.tool, "count": count, "limit": cap},
             refused=(EVERY_TOOL if tool is None else tool_key(tool),),
         )
         # Doing something else gives no call back, so the block stays.

@@ -73,9 +73,7 @@ def completed(found: LoopDetection, window: Window, given: int, masking: Masking
     shift = window.call_count - given
     indices = tuple(index + shift for index in found.indices)
     concerned = [item for item in window if item.index in indices]
-    members = found.members or tuple(
-        item.features.call for item in concerned or window.rounds[-1].evidence
-    )
+    members = found.members or tuple(item.call for item in concerned or window.rounds[-1].evidence)
     details = masking.value(dict(found.details))
     return replace(
         found,

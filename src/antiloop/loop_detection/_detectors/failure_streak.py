@@ -120,7 +120,7 @@ class FailureStreakDetector(WindowDetector):
 
     def _of_same_answer(self, window: Window, item: JudgedCall) -> Optional[LoopDetection]:
         """Find the calls that were answered as this one was."""
-        is_success = item.features.outcome is SUCCESS
+        is_success = item.outcome is SUCCESS
         if is_success and item.is_fresh:
             return None
         if _is_fruitless(item):
@@ -135,7 +135,7 @@ class FailureStreakDetector(WindowDetector):
 
     def _is_enough(self, window: Window, row: List[JudgedCall]) -> bool:
         """Whether a row over any tools is long enough and repeats answers often enough."""
-        needed = window.threshold(self.name, row[-1].features.tool, self.threshold)
+        needed = window.threshold(self.name, row[-1].tool, self.threshold)
         if row[-1].features.is_command:
             # A shell is many tools, so its row is one over any tools that repeats one answer.
             needed = max(needed, self.in_a_row - 1)
@@ -157,7 +157,7 @@ class FailureStreakDetector(WindowDetector):
             return []
         return streak_of(
             window,
-            lambda item: item.features.tool == latest.tool and say_alike(item.features, latest),
+            lambda item: item.tool == latest.tool and say_alike(item.features, latest),
             fresh_per_match=FRESH_PER_MATCH,
         )
 
@@ -177,7 +177,7 @@ class FailureStreakDetector(WindowDetector):
             fresh_per_match=FRESH_PER_MATCH,
         )
         is_telling = latest.only_looks or latest.is_page
-        is_telling = is_telling or len({item.features.tool for item in shown}) > 1
+        is_telling = is_telling or len({item.tool for item in shown}) > 1
         return shown if is_telling and len(shown) >= needed else []
 
     def _needed(self, window: Window, features: CallFeatures) -> int:
@@ -240,7 +240,7 @@ class FailureStreakDetector(WindowDetector):
         return replace(found, may_end_run=False)
 
     def _of_any_tool(self, window: Window, row: List[JudgedCall]) -> LoopDetection:
-        tools = list(dict.fromkeys(item.features.tool for item in row))
+        tools = list(dict.fromkeys(item.tool for item in row))
         found = detection(
             self.name,
             f"The last {len(row)} rounds failed, found nothing or repeated what was known.",
@@ -268,7 +268,7 @@ class FailureStreakDetector(WindowDetector):
 
 def _may_be_done(item: JudgedCall) -> bool:
     """Whether a call that seems to have found nothing may have done something."""
-    return item.features.outcome is EMPTY and _may_acknowledge(item.features)
+    return item.outcome is EMPTY and _may_acknowledge(item.features)
 
 
 def _may_acknowledge(features: CallFeatures) -> bool:
@@ -285,7 +285,7 @@ def _may_acknowledge(features: CallFeatures) -> bool:
 
 def _is_fruitless(item: JudgedCall) -> bool:
     """Whether an answer may belong to a streak of one tool."""
-    features, kind = item.features, item.features.outcome
+    features, kind = item.features, item.outcome
     if features.waits:
         return False
     if kind is SUCCESS and not features.is_long:
@@ -303,7 +303,7 @@ def _is_fruitless(item: JudgedCall) -> bool:
 def _is_poll(window: Window, streak: List[JudgedCall]) -> bool:
     """Whether the agent looks now and then, between waits, how work elsewhere goes on."""
     # After a failure there is nothing left to wait for.
-    fails = any(item.features.outcome.is_failure for item in streak)
+    fails = any(item.outcome.is_failure for item in streak)
     return not fails and is_paced(window, streak)
 
 
@@ -320,13 +320,13 @@ def _tries_numbers(streak: List[JudgedCall]) -> bool:
 
 def _exact(streak: List[JudgedCall]) -> int:
     """Count the calls of a streak that were made before in it."""
-    return len(streak) - len({item.features.call for item in streak})
+    return len(streak) - len({item.call for item in streak})
 
 
 def _is_second_pass(window: Window, row: List[JudgedCall]) -> bool:
     """Whether a row only looks again at what was seen once: a model forgets, or checks."""
     return all(
-        item.features.outcome in (SUCCESS, EMPTY) and window.occurrences.came(item.features) == 2
+        item.outcome in (SUCCESS, EMPTY) and window.occurrences.came(item.features) == 2
         for item in row
     )
 
@@ -334,10 +334,7 @@ def _is_second_pass(window: Window, row: List[JudgedCall]) -> bool:
 def _is_stubborn(row: List[JudgedCall]) -> bool:
     """Whether one tool failed each time, although a call had failed in the same way before."""
     is_repeated = any(item.is_known for item in row)
-    return is_repeated and all(
-        item.features.tool == row[0].features.tool and item.features.outcome.is_failure
-        for item in row
-    )
+    return is_repeated and all(item.tool == row[0].tool and item.outcome.is_failure for item in row)
 
 
 def _repeats(row: List[JudgedCall], are_alike: Callable[[CallFeatures, CallFeatures], bool]) -> int:

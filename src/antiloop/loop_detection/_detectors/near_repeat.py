@@ -55,12 +55,12 @@ class NearRepeatDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
-            needed = window.threshold(self.name, item.features.tool, self.threshold)
+            needed = window.threshold(self.name, item.tool, self.threshold)
             if self._is_evidence(window, item, needed):
                 streak = self._streak(window, item.features)
-                if item.features.outcome is WAITING:
+                if item.outcome is WAITING:
                     needed = max(needed, self.patience)
-                    if len({each.features.call for each in streak}) == 1:
+                    if len({each.call for each in streak}) == 1:
                         continue  # that is a repeat, and has its patience
                 if len({each.features.near for each in streak}) > 1:
                     needed = max(needed, NUMBERED)
@@ -69,13 +69,13 @@ class NearRepeatDetector(WindowDetector):
                 if len(streak) >= needed and not _is_habit(window, streak, needed):
                     found = self._detection(streak)
                     # To look at the same beside new work may be a habit; to fail again is none.
-                    fails = item.features.outcome.is_failure
+                    fails = item.outcome.is_failure
                     return found if fails else spaced(found, window, streak)
         return None
 
     def _is_evidence(self, window: Window, item: JudgedCall, needed: int) -> bool:
         """Check the cheap conditions first; they settle most steps of a healthy run."""
-        kind = item.features.outcome
+        kind = item.outcome
         if window.occurrences.count_possibly_alike(item.features) < needed:
             return False
         # Waits differ in their timeouts and nothing else, and a scroll is answered alike at each
@@ -84,7 +84,7 @@ class NearRepeatDetector(WindowDetector):
         if item.features.waits or (item.features.moves and not is_click):
             return False
         # One of several searches in a reply may be an old one; the reply as a whole is new work.
-        if window.rounds[-1].brings_news_beside(item.features.call):
+        if window.rounds[-1].brings_news_beside(item.call):
             return False
         if kind.is_failure or kind is EMPTY:
             return True
@@ -92,7 +92,7 @@ class NearRepeatDetector(WindowDetector):
         if kind is not SILENT and window.occurrences.answered(item.features) < needed:
             return False
         # Two edits in the same words are two edits.
-        return is_click or (item.features.result is not None and not item.features.changes_world)
+        return is_click or (item.result is not None and not item.features.changes_world)
 
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         return streak_of(

@@ -70,7 +70,7 @@ class NoEffectDetector(WindowDetector):
         found = [
             item
             for item in window
-            if item.features.call == features.call and item.features.template == features.template
+            if item.call == features.call and item.features.template == features.template
         ]
         # A report after each wait may say the same as the last one.
         if len(found) < needed or is_paced(window, found):
@@ -80,7 +80,7 @@ class NoEffectDetector(WindowDetector):
     def _streak(self, window: Window, latest: JudgedCall) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            item = passed.calls.get(latest.features.call)
+            item = passed.calls.get(latest.call)
             # The file grows and the id of the message counts up, so numbers and lines that came
             # before are left out. Another template is another effect.
             if item is None or item.features.template != latest.features.template:

@@ -154,7 +154,7 @@ class PingPongDetector(WindowDetector):
             label=_named(tools if self.match == "tool_names" else _summed(lap)),
             identity=_first_rotation([self._signature(each) for each in lap]),
             details={
-                "tool": found[-1].features.tool,
+                "tool": found[-1].tool,
                 "cycle": [shortened(each, NAME_LENGTH) for each in tools],
                 "repetitions": count,
                 "count": len(rounds),
@@ -172,7 +172,7 @@ def _is_unseen(features: Sequence[CallFeatures]) -> bool:
 
 def _waits(rounds: Sequence[Round]) -> List[JudgedCall]:
     items = [item for passed in rounds for item in passed.evidence]
-    return [item for item in items if item.features.outcome is WAITING]
+    return [item for item in items if item.outcome is WAITING]
 
 
 def _is_cycle(signatures: List[str], period: int, laps: int) -> bool:
@@ -184,11 +184,11 @@ def _is_cycle(signatures: List[str], period: int, laps: int) -> bool:
 
 
 def _tools(passed: Round) -> List[str]:
-    return sorted({item.features.tool for item in passed.evidence})
+    return sorted({item.tool for item in passed.evidence})
 
 
 def _keys(lap: Sequence[Round]) -> Tuple[str, ...]:
-    tools = dict.fromkeys(item.features.tool for passed in lap for item in passed.evidence)
+    tools = dict.fromkeys(item.tool for passed in lap for item in passed.evidence)
     return tuple(map(tool_key, tools))
 
 
@@ -207,7 +207,7 @@ def _summed(lap: Sequence[Round]) -> List[str]:
 
 
 def _call(item: JudgedCall) -> str:
-    return f"{item.features.tool} {shortened(item.features.shown.label, SHOWN_ARGUMENTS)}"
+    return f"{item.tool} {shortened(item.features.shown.label, SHOWN_ARGUMENTS)}"
 
 
 def _first_rotation(lap: List[str]) -> List[str]:

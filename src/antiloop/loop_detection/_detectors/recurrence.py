@@ -70,12 +70,12 @@ class RecurrenceDetector(WindowDetector):
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             # A search in vain that comes back is a matter of `failure_streak`, which knows how many
             # are too many.
-            if item.is_new or item.features.outcome is EMPTY:
+            if item.is_new or item.outcome is EMPTY:
                 continue
-            least = window.threshold(self.name, item.features.tool, self.threshold)
+            least = window.threshold(self.name, item.tool, self.threshold)
             # Counting comes first: most calls of a healthy run come once or twice.
             has_come = window.occurrences.came(item.features) >= least
-            if has_come and not window.rounds[-1].brings_news_beside(item.features.call):
+            if has_come and not window.rounds[-1].brings_news_beside(item.call):
                 streak = self._streak(window, item.features)
                 if len(streak) > len(longest) and self._is_enough(window, streak):
                     longest = streak
@@ -87,7 +87,7 @@ class RecurrenceDetector(WindowDetector):
         return streak_of(
             window,
             lambda item: (
-                item.features.call == latest.call
+                item.call == latest.call
                 # Some tools run at the provider and never show their results: beside a sibling with
                 # news they say nothing.
                 and not (item.is_unseen or differ(latest, item.features))
@@ -95,7 +95,7 @@ class RecurrenceDetector(WindowDetector):
             # The same call with another answer has brought something, so what came before no longer
             # counts. What a look shows after a new act may be unknown.
             lambda item: (
-                item.features.call == latest.call
+                item.call == latest.call
                 or (latest.result is None and item.is_new and acknowledges(item.features))
             ),
             fresh_per_match=_fresh_per_match(latest),
@@ -113,12 +113,12 @@ class RecurrenceDetector(WindowDetector):
     def _needed(self, window: Window, streak: List[JudgedCall]) -> int:
         # Where screenshots are not recorded, the keys and clicks of healthy work repeat as well;
         # with three rounds, desktop agents were stopped at work.
-        is_unseen = all(item.features.result is None for item in streak)
+        is_unseen = all(item.result is None for item in streak)
         usual = self.unseen if is_unseen else self.threshold
         usual = rounds_needed(self, streak, usual)
         if len(streak) >= usual == self.threshold and is_part_of_poll(window, streak, usual):
             usual = self.patience
-        return window.threshold(self.name, streak[-1].features.tool, usual)
+        return window.threshold(self.name, streak[-1].tool, usual)
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
         features, count = streak[-1].features, len(streak)

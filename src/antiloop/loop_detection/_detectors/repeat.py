@@ -72,7 +72,7 @@ class RepeatDetector(WindowDetector):
         longest: List[List[JudgedCall]] = []
         is_beside = waits_long = False
         for item in window.rounds[-1].evidence:
-            if item.features.call in previous:
+            if item.call in previous:
                 streak = self._streak(window, item.features)
                 if len(streak) >= self._needed(window, streak):
                     longest = _longest([*longest, streak])
@@ -98,12 +98,12 @@ class RepeatDetector(WindowDetector):
                 break
             if by_result and streak and streak[-1].is_step_forward:
                 break  # less time is left, which is noise otherwise
-            is_unseen = by_result and item.features.result is None
+            is_unseen = by_result and item.result is None
             if is_unseen and later is not None and later.brings_news_beside(latest.call):
                 break  # some tools never show what they gave: their siblings tell
             later = passed
             streak.append(item)
-            if item.features.outcome is not REFUSED and item.features.result is not None:
+            if item.outcome is not REFUSED and item.result is not None:
                 known = item.features
         streak.reverse()
         return streak
@@ -116,7 +116,7 @@ class RepeatDetector(WindowDetector):
                 usual = self.patience
             elif self._share_beside(window, streak, of_reply=0.5) == 1:
                 usual = 2 * self.threshold  # an agent that works, and looks at the same beside it
-        return window.threshold(self.name, streak[-1].features.tool, usual)
+        return window.threshold(self.name, streak[-1].tool, usual)
 
     def _share_beside(
         self, window: Window, streak: List[JudgedCall], of_reply: float = 0.0
@@ -131,7 +131,7 @@ class RepeatDetector(WindowDetector):
         if not self.require_same_result:
             return 0.0
         later = window.rounds[1 - len(streak) :][-BESIDE:]
-        call = streak[-1].features.call
+        call = streak[-1].call
         beside = (
             each.brings_news_beside(call) and each.news >= of_reply * len(each.evidence)
             for each in later
@@ -143,7 +143,7 @@ class RepeatDetector(WindowDetector):
         features, count = lap[0].features, len(streaks[0])
         # The last reply need not name the calls in the order of those before.
         found = sorted((item for streak in streaks for item in streak), key=attrgetter("index"))
-        tools = ", ".join(dict.fromkeys(repr(item.features.tool) for item in lap))
+        tools = ", ".join(dict.fromkeys(repr(item.tool) for item in lap))
         what = f"Tool {tools} was called" if len(lap) == 1 else f"{len(lap)} calls of {tools} came"
         return detection(
             self.name,

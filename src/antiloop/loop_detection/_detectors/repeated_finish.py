@@ -54,12 +54,12 @@ class RepeatedFinishDetector(WindowDetector):
             elif any(map(_is_edit, passed.evidence)):
                 break
         found.reverse()
-        tool = found[-1].features.tool
+        tool = found[-1].tool
         needed = window.threshold(self.name, tool, self.threshold)
         return self._detection(found) if len(found) >= needed else None
 
     def _detection(self, found: List[JudgedCall]) -> LoopDetection:
-        tool, count = found[-1].features.tool, len(found)
+        tool, count = found[-1].tool, len(found)
         found_again = detection(
             self.name,
             f"Tool {tool!r} declared the run finished {count} times; nothing was edited since the "

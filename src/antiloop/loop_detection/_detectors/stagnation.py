@@ -43,7 +43,7 @@ class StagnationDetector(WindowDetector):
         """Add up the evidence of the last rounds."""
         if not (window.rounds and window.rounds[-1].traits):
             return None
-        tools = {item.features.tool for item in window.rounds[-1].evidence}
+        tools = {item.tool for item in window.rounds[-1].evidence}
         rounds = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
         if evidence_of(window, rounds) < 1:
             return None
@@ -62,7 +62,7 @@ class StagnationDetector(WindowDetector):
             period=len(weak),
             identity=(),
             refused=(),
-            details={"tool": calls[-1].features.tool, "count": len(weak)},
+            details={"tool": calls[-1].tool, "count": len(weak)},
             is_certain=False,
         )
         # The calls are not one loop, so their next one, of any detector, begins at the first rung.

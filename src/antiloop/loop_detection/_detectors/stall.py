@@ -75,18 +75,18 @@ class StallDetector(WindowDetector):
         """Compare the kinds of results before their texts, which is cheap and usually enough."""
         least = window.threshold(self.name, latest.tool, self.threshold)
         for passed in window.rounds[-least:-1]:
-            kinds = [i.features.outcome for i in passed.evidence if i.features.tool == latest.tool]
+            kinds = [i.outcome for i in passed.evidence if i.tool == latest.tool]
             if latest.outcome not in kinds:
                 return False
         return len(window.rounds) >= least
 
     def _counts(self, item: JudgedCall) -> bool:
         if self.only_fruitless:
-            kind = item.features.outcome
+            kind = item.outcome
             # A long page that comes back was read before; a short one may be a mere "ok".
             is_reread = item.features.is_long and not item.is_fresh and kind is not WAITING
             return kind.is_fruitless or is_reread
-        return item.features.result is not None
+        return item.result is not None
 
     def _is_silent_act(self, last: Round, item: JudgedCall) -> bool:
         """Whether silence means no more than that an act was done: the look at it tells."""

@@ -45,7 +45,7 @@ class StandstillDetector(WindowDetector):
         """Count how often each call with its result comes in the last rounds."""
         if len(window.rounds) < window.lowest(self.name, self.threshold):
             return None
-        tools = {item.features.tool for item in window.rounds[-1].evidence}
+        tools = {item.tool for item in window.rounds[-1].evidence}
         # A tool with more patience than the others lends it to the whole stretch, since its calls
         # are the ones that may be waiting.
         needed = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
@@ -58,14 +58,14 @@ class StandstillDetector(WindowDetector):
         return self._detection(stretch, needed)
 
     def _detection(self, stretch: List[JudgedCall], rounds: int) -> LoopDetection:
-        lap = list({item.features.call: item for item in stretch}.values())
+        lap = list({item.call: item for item in stretch}.values())
         return detection(
             self.name,
             f"{rounds} rounds in a row brought nothing new.",
             stretch,
             period=max(1, rounds * len(lap) // len(stretch)),
             lap=lap,
-            details={"tool": lap[-1].features.tool, "count": rounds},
+            details={"tool": lap[-1].tool, "count": rounds},
         )
 
 

@@ -44,9 +44,9 @@ class UnknownToolDetector(WindowDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
-            if item.features.outcome is INVALID and _is_rejected(item.features):
+            if item.outcome is INVALID and _is_rejected(item.features):
                 streak = self._streak(window, item.features)
-                needed = window.threshold(self.name, item.features.tool, self.threshold)
+                needed = window.threshold(self.name, item.tool, self.threshold)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None
@@ -55,7 +55,7 @@ class UnknownToolDetector(WindowDetector):
         return streak_of(
             window,
             lambda item: _is_rejected_alike(item.features, latest),
-            lambda item: item.features.tool == latest.tool and _has_run(item.features),
+            lambda item: item.tool == latest.tool and _has_run(item.features),
         )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:

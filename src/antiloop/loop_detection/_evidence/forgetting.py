@@ -15,9 +15,7 @@ _DIGITS = 8
 
 def known_after(window: Window) -> Optional[FrozenSet[str]]:
     """Return what is known of a run after a compaction; None if it does not count."""
-    made = frozenset(
-        item.features.call[:_DIGITS] + (item.features.result or "")[:_DIGITS] for item in window
-    )
+    made = frozenset(item.call[:_DIGITS] + (item.result or "")[:_DIGITS] for item in window)
     if made and made <= window.known:
         return None
     known = made | window.known

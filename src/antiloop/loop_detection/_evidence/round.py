@@ -90,17 +90,17 @@ class JudgedCall:
     @property
     def brings_news(self) -> bool:
         """Whether the answer is known and fresh, or the call changed something in a new way."""
-        return self.is_change or (self.is_fresh and self.features.result is not None)
+        return self.is_change or (self.is_fresh and self.result is not None)
 
     @property
     def is_step_forward(self) -> bool:
         """Whether the answer is a failure, but better than the last one."""
-        return self.is_fresh and self.features.outcome.counts_down
+        return self.is_fresh and self.outcome.counts_down
 
     @property
     def is_unproductive(self) -> bool:
         """Whether the call was unproductive: it failed, found nothing, or repeated a result."""
-        kind = self.features.outcome
+        kind = self.outcome
         # The next look shows what a wait or a scroll has brought.
         if kind is WAITING or self.features.moves:
             return False
@@ -114,7 +114,7 @@ class JudgedCall:
 UNPRODUCTIVE, KNOWN, VAIN, FAILED = 1, 2, 4, 8
 """The traits of a round that bears evidence; each is a bit."""
 
-fingerprint_of = attrgetter("features.call")
+fingerprint_of = attrgetter("call")
 """Returns the fingerprint of a judged call."""
 
 
@@ -164,7 +164,7 @@ class Round:
         # What is looked at beside a wait is part of the waiting.
         waits = any(item.features.waits for item in self.evidence)
         for item in self.evidence:
-            kind = item.features.outcome
+            kind = item.outcome
             if item.is_retold:
                 traits = (traits | KNOWN) & ~VAIN
                 continue
@@ -192,7 +192,7 @@ def _with_unseen(calls: Dict[str, JudgedCall]) -> Dict[str, JudgedCall]:
     """Mark the calls of a round whose answers are unknown while another one brings news."""
     if len(calls) < 2:
         return calls
-    unknown = [key for key, item in calls.items() if item.features.result is None]
+    unknown = [key for key, item in calls.items() if item.result is None]
     # Where nothing in the round is known, its calls alone decide.
     if not unknown or not any(item.brings_news for item in calls.values()):
         return calls
@@ -214,7 +214,7 @@ def answer_order(features: CallFeatures) -> Tuple[bool, str, str]:
 
 
 def _is_new(item: JudgedCall) -> bool:
-    if not (item.is_new and item.features.outcome is SUCCESS):
+    if not (item.is_new and item.outcome is SUCCESS):
         return False
     # However new its words are, `RepeatedFinishDetector` must see it.
     is_weak = item.features.finishes or item.is_retold

@@ -65,7 +65,7 @@ def retells(features: CallFeatures, earlier: Sequence[Round]) -> bool:
             few healthy steps need more than a glance at it.
     """
     tool = features.tool
-    if not (earlier and any(item.features.tool == tool for item in earlier[-1].evidence)):
+    if not (earlier and any(item.tool == tool for item in earlier[-1].evidence)):
         return False
     if not features.lines:
         return False

@@ -48,7 +48,7 @@ def streak_of(
 
 def goes_on(streak: Sequence[JudgedCall]) -> bool:
     """Whether each call of a streak waits, or moves on without saying where it leads."""
-    return all(item.features.outcome is WAITING or item.features.moves for item in streak)
+    return all(item.outcome is WAITING or item.features.moves for item in streak)
 
 
 def is_paced(window: Window, streak: Sequence[JudgedCall]) -> bool:
@@ -112,8 +112,8 @@ def is_part_of_poll(window: Window, streak: Sequence[JudgedCall], idle: int) -> 
         streak: the call, oldest first.
         idle: rounds in which nothing waits or is new that are enough for a loop.
     """
-    call = streak[-1].features.call
-    if any(item.features.call != call for item in streak):
+    call = streak[-1].call
+    if any(item.call != call for item in streak):
         return False
     rounds = [each for each in window.rounds if call in each.calls][-len(streak) :]
     if len({each.fingerprints for each in rounds}) > 1:
@@ -124,7 +124,7 @@ def is_part_of_poll(window: Window, streak: Sequence[JudgedCall], idle: int) -> 
 
 def _goes_on_beside(passed: Round, call: str) -> bool:
     others = (item for key, item in passed.calls.items() if key != call)
-    waits = any(item.features.outcome is WAITING for item in others)
+    waits = any(item.outcome is WAITING for item in others)
     return waits or passed.brings_news_beside(call)
 
 
@@ -163,7 +163,7 @@ def rounds_needed(detector: Patient, streak: Sequence[JudgedCall], usual: int) -
     """
     if not goes_on(streak):
         return usual
-    waits = all(item.features.outcome is WAITING for item in streak)
+    waits = all(item.outcome is WAITING for item in streak)
     took = seconds_of(streak) if waits else None
     if took is None or detector.patience_s is None:
         return detector.patience
@@ -181,7 +181,7 @@ def is_early(window: Window, detector: Patient, streak: Sequence[JudgedCall]) ->
     if not streak or not goes_on(streak):
         return False
     # A threshold that is declared for the tool says that so many rounds are enough.
-    is_declared = detector.name in window.policy(streak[-1].features.tool).thresholds
+    is_declared = detector.name in window.policy(streak[-1].tool).thresholds
     return not is_declared and seconds_of(streak) is not None
 
 

@@ -136,20 +136,18 @@ def _rounds_with(
     count = 0
     for passed in window.rounds[-_NEAR_ROUNDS:]:
         for item in passed.evidence:
-            if item.features.tool == latest.tool and matches(item, latest):
+            if item.tool == latest.tool and matches(item, latest):
                 count += 1
                 break
     return count
 
 
 def _is_near(item: JudgedCall, latest: CallFeatures) -> bool:
-    return item.is_unproductive and (
-        item.features.call == latest.call or item.features.near == latest.near
-    )
+    return item.is_unproductive and (item.call == latest.call or item.features.near == latest.near)
 
 
 def _is_same(item: JudgedCall, latest: CallFeatures) -> bool:
-    return item.features.call == latest.call and item.is_unproductive
+    return item.call == latest.call and item.is_unproductive
 
 
 def _fails_alike(item: JudgedCall, latest: CallFeatures) -> bool:

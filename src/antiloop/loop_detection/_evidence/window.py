@@ -309,7 +309,7 @@ class Window:
         if features.result is None:
             return False
         earlier = (passed.calls.get(features.call) for passed in self.rounds)
-        return any(item and item.features.result == features.result for item in earlier)
+        return any(item and item.result == features.result for item in earlier)
 
     def _trim(self) -> None:
         surplus = self._kept - self.size
@@ -321,7 +321,7 @@ class Window:
                 # Part of a round leaves in an order that does not depend on that of the reply.
                 leaving = oldest.sorted_evidence
                 leaving = leaving[:surplus]
-                gone = {item.features.call for item in leaving}
+                gone = {item.call for item in leaving}
                 staying = {key: item for key, item in oldest.calls.items() if key not in gone}
                 self.rounds = [Round(oldest.number, staying), *self.rounds]
             self.occurrences.remove(leaving)

@@ -313,7 +313,7 @@ class Inquiry:
         is_time = at >= self._next or (episode is not None and at > episode.began)
         # Of new calls with unknown answers there is nothing to tell work from a loop by.
         return is_time and any(
-            item.features.result is not None or self._window.occurrences.came(item.features) > 1
+            item.result is not None or self._window.occurrences.came(item.features) > 1
             for item in self._window.rounds[-1].evidence
         )
 
@@ -331,7 +331,7 @@ class Inquiry:
             refused=(),
             is_certain=False,
             details={
-                "tool": concerned[-1].features.tool,
+                "tool": concerned[-1].tool,
                 "count": len(concerned),
                 "reason": opinion.reason,
                 "confidence": opinion.confidence,

@@ -63,7 +63,7 @@ class Excerpts:
         """Keep the last calls of a window, each with its result."""
         number, last = window.round_count, window.rounds[-1].evidence if window.rounds else []
         # A tool may report a failure as a success; unmarked, readers took it for one.
-        failed = {item.index for item in last if item.features.outcome.is_failure}
+        failed = {item.index for item in last if item.outcome.is_failure}
         for index, (call, result) in enumerate(calls, window.call_count - len(calls)):
             tool = self._masking.name(text_of(call.tool_name))
             # A model can make up names without end.
