@@ -172,6 +172,18 @@ class WindowDetector(Unchangeable, BaseDetector):
         return len(rounds) > begin and found.indices[0] >= rounds[begin].evidence[0].index
 
 
+class ThresholdDetector(WindowDetector):
+    """A detector that counts rounds up to a threshold, which may be another one for a tool."""
+
+    def __init__(self, threshold: int) -> None:
+        check_threshold("threshold", threshold)
+        self.threshold = threshold
+        self.span: int = threshold
+
+    def _needed_of(self, window: Window, tool: str) -> int:
+        return window.threshold(self.name, tool, self.threshold)
+
+
 def check_finding(detector: BaseDetector, found: Any) -> None:
     """Raise TypeError for anything but a detection or None."""
     if not (found is None or isinstance(found, LoopDetection)):
@@ -219,10 +231,15 @@ def patience_of(threshold: int, patience: Optional[int], patience_s: Optional[in
     """
     if patience_s is not None:
         check_threshold("patience_s", patience_s, 1)
-    if patience is None:
+    return weaker_count("patience", patience, threshold)
+
+
+def weaker_count(name: str, count: Optional[int], threshold: int) -> int:
+    """Return the rounds that weaker evidence needs, by default the threshold; never fewer."""
+    if count is None:
         return threshold
-    check_threshold("patience", patience, threshold)
-    return patience
+    check_threshold(name, count, threshold)
+    return count
 
 
 def repr_of_options(detector: BaseDetector) -> str:

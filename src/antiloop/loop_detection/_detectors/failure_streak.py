@@ -23,7 +23,7 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike, show_alike
 from .._evidence.streak import is_amid_acts, is_paced, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection, weaker_count
 
 # A tool that finds nothing for a dozen questions, or is busy a dozen times, will not do better for
 # the next one.
@@ -47,7 +47,7 @@ FRESH_PER_MATCH = 0.25
 
 
 @beta
-class FailureStreakDetector(WindowDetector):
+class FailureStreakDetector(ThresholdDetector):
     """Find a tool that fails in the same way under changing arguments, or rounds that all fail.
 
     Two failures are the same if they differ only in numbers and in echoes of the arguments:
@@ -93,15 +93,16 @@ class FailureStreakDetector(WindowDetector):
         repeats: int = 0,
         patience: Optional[int] = None,
     ) -> None:
-        check_threshold("threshold", threshold)
+        super().__init__(threshold)
         check_threshold("in_a_row", in_a_row)
         check_threshold("repeats", repeats, 0)
-        self.threshold = threshold
         self.in_a_row = in_a_row
         self.repeats = repeats
-        self.patience: int = max(PATIENCE, threshold) if patience is None else patience
-        check_threshold("patience", self.patience, threshold)
-        self.span: int = max(threshold, in_a_row)
+        usual = max(PATIENCE, threshold)
+        self.patience: int = weaker_count(
+            "patience", usual if patience is None else patience, threshold
+        )
+        self.span = max(threshold, in_a_row)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""
@@ -135,7 +136,7 @@ class FailureStreakDetector(WindowDetector):
 
     def _is_enough(self, window: Window, row: List[JudgedCall]) -> bool:
         """Whether a row over any tools is long enough and repeats answers often enough."""
-        needed = window.threshold(self.name, row[-1].tool, self.threshold)
+        needed = self._needed_of(window, row[-1].tool)
         if row[-1].features.is_command:
             # A shell is many tools, so its row is one over any tools that repeats one answer.
             needed = max(needed, self.in_a_row - 1)

@@ -2,7 +2,6 @@
 
 from typing import List, Optional
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
@@ -13,7 +12,7 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, say_alike
 from .._evidence.streak import is_amid_acts, is_paced, is_part_of_poll, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection, patience_of, spaced
+from .base import ThresholdDetector, detection, patience_of, spaced
 
 # `head -20` and `head -21` with one answer are one look. But a number may also be the question,
 # such as an index, so numbers take more rounds than spelling.
@@ -24,7 +23,7 @@ CLICKS = 12
 
 
 @beta
-class NearRepeatDetector(WindowDetector):
+class NearRepeatDetector(ThresholdDetector):
     """Find calls with the same result whose arguments have only cosmetic differences.
 
     Cosmetic differences are a fresh request id, the order, plural and repetition of words, a number
@@ -47,15 +46,14 @@ class NearRepeatDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
+        super().__init__(threshold)
         self.patience: int = patience_of(threshold, patience)
-        self.span: int = self.patience
+        self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
-            needed = window.threshold(self.name, item.tool, self.threshold)
+            needed = self._needed_of(window, item.tool)
             if self._is_evidence(window, item, needed):
                 streak = self._streak(window, item.features)
                 if item.outcome is WAITING:

@@ -3,21 +3,20 @@
 from dataclasses import replace
 from typing import List, Optional
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
 from .._evidence.round import JudgedCall
 from .._evidence.streak import is_paced
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection
 
 _WORDS = 5
 """Words of the shortest text that is a message; a name or a place has fewer."""
 
 
 @beta
-class NoEffectDetector(WindowDetector):
+class NoEffectDetector(ThresholdDetector):
     """Find a call that changes the world in the same way in consecutive rounds.
 
     Inserting the same text into a growing file returns a new answer each time, and sending the same
@@ -40,9 +39,7 @@ class NoEffectDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
-        self.span: int = threshold
+        super().__init__(threshold)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Check the streak of each call of the last round that changes something."""
@@ -55,7 +52,7 @@ class NoEffectDetector(WindowDetector):
             # A key that is pressed again leads further.
             if features.result is None or features.moves or not features.mutates:
                 continue
-            needed = window.threshold(self.name, features.tool, self.threshold)
+            needed = self._needed_of(window, features.tool)
             streak = self._streak(window, item) if features.call in previous else []
             if len(streak) >= needed:
                 return self._detection(streak, "times in a row")

@@ -2,20 +2,19 @@
 
 from typing import List, Optional
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection
 
 # Other tests may fail than before, behind the same count.
 _COARSE = 3  # times as many rounds, where an answer does little more than count what is left
 
 
 @beta
-class PersistentFailureDetector(WindowDetector):
+class PersistentFailureDetector(ThresholdDetector):
     """Find a call that keeps failing with the same text, despite other work between its attempts.
 
     An agent that edits a file, runs the same check and reads the same error again seems to work,
@@ -36,9 +35,7 @@ class PersistentFailureDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 5) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
-        self.span: int = threshold
+        super().__init__(threshold)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the calls of the last round that failed; the most frequent is reported."""
@@ -48,7 +45,7 @@ class PersistentFailureDetector(WindowDetector):
             # A check that passes in the same words each time is how it should be.
             if not features.outcome.is_failure:
                 continue
-            needed = window.threshold(self.name, features.tool, self.threshold)
+            needed = self._needed_of(window, features.tool)
             if window.occurrences.came(features) >= needed:
                 # A report of several lines names the tests, so an equal one is the same failure.
                 needed *= 1 if features.left is None or features.is_page else _COARSE

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import List, Optional
 
-from ..._checks import check_flag, check_threshold
+from ..._checks import check_flag
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
@@ -12,13 +12,13 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, differ
 from .._evidence.streak import is_amid_acts, is_paced, is_part_of_poll, rounds_needed, streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection, eased, patience_of, spaced
+from .base import ThresholdDetector, detection, eased, patience_of, spaced, weaker_count
 
 _NOTHING_ELSE = (SILENT, WAITING)  # evidence only where nothing at all was new
 
 
 @beta
-class RecurrenceDetector(WindowDetector):
+class RecurrenceDetector(ThresholdDetector):
     """Find a call that comes back with the same result while little else is new.
 
     A count of consecutive calls is reset by any call in between, and most real loops have some.
@@ -54,15 +54,13 @@ class RecurrenceDetector(WindowDetector):
         unseen: Optional[int] = None,
         leave_cycles: bool = False,
     ) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
+        super().__init__(threshold)
         self.patience: int = patience_of(threshold, patience, patience_s)
         self.patience_s = patience_s
-        self.unseen: int = threshold if unseen is None else unseen
-        check_threshold("unseen", self.unseen, threshold)
+        self.unseen: int = weaker_count("unseen", unseen, threshold)
         check_flag("leave_cycles", leave_cycles)
         self.leave_cycles = leave_cycles
-        self.span: int = self.patience
+        self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Find earlier calls equal to those of the last round; report the most frequent."""
@@ -72,7 +70,7 @@ class RecurrenceDetector(WindowDetector):
             # are too many.
             if item.is_new or item.outcome is EMPTY:
                 continue
-            least = window.threshold(self.name, item.tool, self.threshold)
+            least = self._needed_of(window, item.tool)
             # Counting comes first: most calls of a healthy run come once or twice.
             has_come = window.occurrences.came(item.features) >= least
             if has_come and not window.rounds[-1].brings_news_beside(item.call):

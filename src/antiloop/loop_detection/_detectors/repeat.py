@@ -4,7 +4,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import List, Optional
 
-from ..._checks import check_flag, check_text, check_threshold
+from ..._checks import check_flag, check_text
 from ...stability import stable
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
@@ -13,11 +13,11 @@ from .._evidence.round import JudgedCall, Round
 from .._evidence.sameness import differ
 from .._evidence.streak import is_early, is_part_of_poll, rounds_needed
 from .._evidence.window import Window
-from .base import BESIDE, WindowDetector, detection, patience_of
+from .base import BESIDE, ThresholdDetector, detection, patience_of
 
 
 @stable
-class RepeatDetector(WindowDetector):
+class RepeatDetector(ThresholdDetector):
     """Find the same call (tool and arguments) in consecutive rounds.
 
     By default only the repetition counts. With ``require_same_result`` a different result restarts
@@ -54,15 +54,14 @@ class RepeatDetector(WindowDetector):
         patience_s: Optional[int] = None,
         name: str = "repeat",
     ) -> None:
-        check_threshold("threshold", threshold)
+        super().__init__(threshold)
         check_flag("require_same_result", require_same_result)
         check_text("name", name)
         self.name = name
-        self.threshold = threshold
         self.require_same_result = require_same_result
         self.patience: int = patience_of(threshold, patience, patience_s)
         self.patience_s = patience_s
-        self.span: int = self.patience
+        self.span = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Check the streak of each call of the last round; the longest ones are one loop."""

@@ -3,17 +3,16 @@
 from dataclasses import replace
 from typing import List, Optional
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
 from .._evidence.round import JudgedCall, Round
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection
 
 
 @beta
-class RepeatedFinishDetector(WindowDetector):
+class RepeatedFinishDetector(ThresholdDetector):
     """Find an agent that declares itself done again and again while the run goes on.
 
     The text differs each time, and so do the checks before it, but the agent edits nothing any
@@ -33,9 +32,7 @@ class RepeatedFinishDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
-        self.span: int = threshold
+        super().__init__(threshold)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back if the last round finishes the run."""
@@ -55,7 +52,7 @@ class RepeatedFinishDetector(WindowDetector):
                 break
         found.reverse()
         tool = found[-1].tool
-        needed = window.threshold(self.name, tool, self.threshold)
+        needed = self._needed_of(window, tool)
         return self._detection(found) if len(found) >= needed else None
 
     def _detection(self, found: List[JudgedCall]) -> LoopDetection:

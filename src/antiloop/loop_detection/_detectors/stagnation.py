@@ -3,18 +3,17 @@
 from dataclasses import replace
 from typing import List, Optional
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.round import Round
 from .._evidence.sameness import acknowledges
 from .._evidence.suspicion import KEPT_ROUNDS, evidence_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection
 
 
 @beta
-class StagnationDetector(WindowDetector):
+class StagnationDetector(ThresholdDetector):
     """Find a run in which many kinds of weak evidence agree, although none is enough alone.
 
     Every kind of evidence that other detectors weigh is added up over the last twelve rounds:
@@ -35,16 +34,14 @@ class StagnationDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 2) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
-        self.span: int = threshold
+        super().__init__(threshold)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Add up the evidence of the last rounds."""
         if not (window.rounds and window.rounds[-1].traits):
             return None
         tools = {item.tool for item in window.rounds[-1].evidence}
-        rounds = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
+        rounds = max(self._needed_of(window, tool) for tool in tools)
         if evidence_of(window, rounds) < 1:
             return None
         recent = window.rounds[-KEPT_ROUNDS:]

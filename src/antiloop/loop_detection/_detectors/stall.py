@@ -2,7 +2,7 @@
 
 from typing import List, Optional
 
-from ..._checks import check_flag, check_threshold
+from ..._checks import check_flag
 from ...stability import stable
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
@@ -11,11 +11,11 @@ from .._evidence.refusal import whole_tool
 from .._evidence.round import JudgedCall, Round, sorted_by_fingerprint
 from .._evidence.sameness import say_alike
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection, weaker_count
 
 
 @stable
-class StallDetector(WindowDetector):
+class StallDetector(ThresholdDetector):
     """Find different calls that return the same result.
 
     An agent that re-reads one page under ten URLs looks busy and learns nothing. By default any
@@ -42,13 +42,11 @@ class StallDetector(WindowDetector):
     def __init__(
         self, threshold: int = 3, *, only_fruitless: bool = False, varied: Optional[int] = None
     ) -> None:
-        check_threshold("threshold", threshold)
+        super().__init__(threshold)
         check_flag("only_fruitless", only_fruitless)
-        self.threshold = threshold
         self.only_fruitless = only_fruitless
-        self.varied: int = threshold if varied is None else varied
-        check_threshold("varied", self.varied, threshold)
-        self.span: int = self.varied
+        self.varied: int = weaker_count("varied", varied, threshold)
+        self.span = self.varied
 
     @property
     def ignores_new_rounds(self) -> bool:  # type: ignore[override]
@@ -73,7 +71,7 @@ class StallDetector(WindowDetector):
 
     def _may_be_enough(self, window: Window, latest: CallFeatures) -> bool:
         """Compare the kinds of results before their texts, which is cheap and usually enough."""
-        least = window.threshold(self.name, latest.tool, self.threshold)
+        least = self._needed_of(window, latest.tool)
         for passed in window.rounds[-least:-1]:
             kinds = [i.outcome for i in passed.evidence if i.tool == latest.tool]
             if latest.outcome not in kinds:

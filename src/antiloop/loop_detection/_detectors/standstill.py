@@ -3,17 +3,16 @@
 from collections import Counter
 from typing import List, Optional, Tuple
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.outcome import REFUSED
 from .._evidence.round import JudgedCall
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection
 
 
 @beta
-class StandstillDetector(WindowDetector):
+class StandstillDetector(ThresholdDetector):
     """Find a long stretch of rounds in which every call with its result comes at least twice.
 
     A circuit breaker below other detectors: it needs no order. Laps of any length, laps that
@@ -37,9 +36,7 @@ class StandstillDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 30) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
-        self.span: int = threshold
+        super().__init__(threshold)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Count how often each call with its result comes in the last rounds."""
@@ -48,7 +45,7 @@ class StandstillDetector(WindowDetector):
         tools = {item.tool for item in window.rounds[-1].evidence}
         # A tool with more patience than the others lends it to the whole stretch, since its calls
         # are the ones that may be waiting.
-        needed = max(window.threshold(self.name, tool, self.threshold) for tool in tools)
+        needed = max(self._needed_of(window, tool) for tool in tools)
         rounds = window.rounds[-needed:]
         stretch = [item for passed in rounds for item in passed.evidence]
         counts = Counter(map(_pair, stretch))

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import List, Optional
 
-from ..._checks import check_threshold
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
@@ -13,11 +12,11 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike
 from .._evidence.streak import streak_of
 from .._evidence.window import Window
-from .base import WindowDetector, detection
+from .base import ThresholdDetector, detection
 
 
 @beta
-class UnknownToolDetector(WindowDetector):
+class UnknownToolDetector(ThresholdDetector):
     """Find calls of a tool that does not exist, or whose arguments never validate.
 
     Other arguments do not help if a tool does not exist, so they are not compared, and a block
@@ -37,16 +36,14 @@ class UnknownToolDetector(WindowDetector):
     ignores_new_rounds = True
 
     def __init__(self, threshold: int = 3) -> None:
-        check_threshold("threshold", threshold)
-        self.threshold = threshold
-        self.span: int = threshold
+        super().__init__(threshold)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             if item.outcome is INVALID and _is_rejected(item.features):
                 streak = self._streak(window, item.features)
-                needed = window.threshold(self.name, item.tool, self.threshold)
+                needed = self._needed_of(window, item.tool)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None
