@@ -23,7 +23,7 @@ from .._evidence.round import JudgedCall
 from .._evidence.sameness import say_alike, show_alike
 from .._evidence.streak import is_amid_acts, is_paced, streak_of
 from .._evidence.window import Window
-from .base import ThresholdDetector, detection, weaker_count
+from .base import ThresholdDetector, detection, patience_of
 
 # A tool that finds nothing for a dozen questions, or is busy a dozen times, will not do better for
 # the next one.
@@ -99,9 +99,7 @@ class FailureStreakDetector(ThresholdDetector):
         self.in_a_row = in_a_row
         self.repeats = repeats
         usual = max(PATIENCE, threshold)
-        self.patience: int = weaker_count(
-            "patience", usual if patience is None else patience, threshold
-        )
+        self.patience: int = patience_of(threshold, usual if patience is None else patience)
         self.span = max(threshold, in_a_row)
 
     def find(self, window: Window) -> Optional[LoopDetection]:

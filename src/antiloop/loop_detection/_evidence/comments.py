@@ -96,11 +96,9 @@ class Comments:
 
     def to_text(self) -> str:
         """Return the state as one text."""
-        rows = [
-            (name, row.first, sorted(row.tools), row.size, sorted(row.rests), sorted(row.marks))
-            for name, row in self._rows.items()
-        ]
-        return json.dumps([sorted(self._known), self._count, rows], separators=(",", ":"))
+        rows = [(name, *row) for name, row in self._rows.items()]
+        known = [self._known, self._count, rows]
+        return json.dumps(known, default=sorted, separators=(",", ":"))
 
     def load(self, text: str) -> None:
         """Load a state from `to_text`.

@@ -102,6 +102,8 @@ class HostLines:
         if last.isdisjoint(shapes):
             return text
         marked = [_read(line) if shape in last else None for line, shape in zip(lines, shapes)]
+        if not any(marked):
+            return text
         said = [
             _checksum(line) if each is None else each.words for line, each in zip(lines, marked)
         ]
@@ -125,20 +127,9 @@ class HostLines:
 
     def to_text(self) -> str:
         """Return the state as one text."""
-        rows = [
-            (
-                words,
-                row.size,
-                row.lines,
-                row.counts,
-                row.rises,
-                sorted(row.calls),
-                sorted(row.rests),
-                sorted(row.sources),
-            )
-            for words, row in self._rows.items()
-        ]
-        return json.dumps([self._known, sorted(self._shapes), rows], separators=(",", ":"))
+        rows = [(words, *row) for words, row in self._rows.items()]
+        known = [self._known, self._shapes, rows]
+        return json.dumps(known, default=sorted, separators=(",", ":"))
 
     def load(self, text: str) -> None:
         """Load a state from `to_text`.
