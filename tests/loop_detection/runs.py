@@ -6,8 +6,8 @@ A run is written as rounds, a round as steps: ``rounds([LS], [LS, CAT])``.
 from itertools import count
 
 from antiloop import ToolCall, ToolResult
+from antiloop.loop_detection._evidence.asked import asked_of
 from antiloop.loop_detection._evidence.call_features import CallFeatures
-from antiloop.loop_detection._evidence.compared import asked_of
 from antiloop.loop_detection._profiles import NO_CLIENT
 
 

@@ -5,7 +5,7 @@ from runs import features_of
 
 from antiloop import LoopDetector, ToolCall, ToolPolicy
 from antiloop.loop_detection import ClientProfile
-from antiloop.loop_detection._evidence.compared import asked_of
+from antiloop.loop_detection._evidence.asked import asked_of
 from antiloop.loop_detection._evidence.tool_policy import NO_POLICY
 
 HARNESS = ClientProfile.from_dict(

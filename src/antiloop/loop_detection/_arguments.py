@@ -8,7 +8,7 @@ from .._json_schema import hint_to
 from .._text.canonical import text_of
 from ..types import ToolCall, ToolResult
 from ._detectors.base import BaseDetector, WindowDetector
-from ._evidence.compared import Result
+from ._evidence.answered import Result
 from ._evidence.tool_policy import ToolPolicy
 from ._policy import Escalation, LoopPolicy
 from ._second_opinion.opinion import Opinion

@@ -11,7 +11,7 @@ from . import _presets as presets
 from ._arguments import check_options, opinions_of, tools_of
 from ._config import read_config, write_config
 from ._detection import LoopDetection
-from ._evidence.compared import Result
+from ._evidence.answered import Result
 from ._evidence.tool_policy import ToolPolicy
 from ._lists import check_lists
 from ._monitor import LoopMonitor

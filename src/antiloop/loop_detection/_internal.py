@@ -5,8 +5,9 @@ from .._lazy import TYPE_CHECKING, by_name, lazily
 if TYPE_CHECKING:
     from ._detection import named_calls
     from ._detector import check_detector
+    from ._evidence.answered import Result
+    from ._evidence.asked import asked_of
     from ._evidence.call_features import CallFeatures
-    from ._evidence.compared import Result, asked_of
     from ._evidence.fingerprint import call_fingerprint
     from ._evidence.outcome import REFUSED_MARKER
     from ._evidence.plain_answer import contains_any, is_plain_success
@@ -29,7 +30,8 @@ _HOMES = {
     "_detection": "named_calls",
     "_detector": "check_detector",
     "_evidence.call_features": "CallFeatures",
-    "_evidence.compared": "Result asked_of",
+    "_evidence.answered": "Result",
+    "_evidence.asked": "asked_of",
     "_evidence.fingerprint": "call_fingerprint",
     "_evidence.outcome": "REFUSED_MARKER",
     "_evidence.plain_answer": "contains_any is_plain_success",

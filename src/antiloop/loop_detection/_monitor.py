@@ -12,7 +12,7 @@ from ..types import ToolCall
 from ._arguments import check_call, check_name, checked_words, whole_result
 from ._detection import LoopDetection
 from ._detectors.custom import CallCopies
-from ._evidence.compared import Result
+from ._evidence.answered import Result
 from ._evidence.forgetting import known_after
 from ._evidence.suspicion import Suspicion
 from ._evidence.tool_policy import Policies

@@ -15,7 +15,8 @@ from ._detectors.call_limit import CallLimitDetector
 from ._detectors.custom import completed, hint_at_results
 from ._detectors.ping_pong import PingPongDetector
 from ._detectors.text_detector import TextDetector
-from ._evidence.compared import Keys, Result
+from ._evidence.answered import Result
+from ._evidence.keys import Keys
 from ._evidence.tool_policy import Policies, ToolPolicy
 from ._evidence.window import USUAL_SIZE, Window
 from ._messages import MessageRule

@@ -14,8 +14,9 @@ from ..._text.shortening import visible
 from ...stability import beta, stable
 from ...types import ToolCall
 from .._detection import LoopDetection
-from .._evidence.compared import DeclaredKey, KeyRule, Result
+from .._evidence.answered import Result
 from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
+from .._evidence.keys import DeclaredKey, KeyRule
 from .._evidence.outcome import REFUSED
 from .._evidence.round import JudgedCall
 from .._evidence.streak import Patient, is_amid_work, is_early

@@ -15,7 +15,7 @@ from ..._text.canonical import parsed_arguments, plain
 from ..._text.masking import Masking
 from ...types import ToolCall, ToolResult
 from .._detection import LoopDetection
-from .._evidence.compared import Result
+from .._evidence.answered import Result
 from .._evidence.window import Window
 from .base import BaseDetector, WindowDetector
 from .text_detector import TextDetector

@@ -9,7 +9,7 @@ from ..._text.shortening import LABEL_LENGTH, beginning_of, visible
 from ...stability import beta
 from ...types import ToolCall
 from .._detection import LoopDetection
-from .._evidence.compared import Result
+from .._evidence.answered import Result
 from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .base import BaseDetector, repr_of_options
 

@@ -23,7 +23,8 @@ from ..._text.masking import SECRETS, Masking
 from ..._text.shortening import beginning_of, shortened
 from .._profiles import ClientProfile
 from .amount import amount_left
-from .compared import Asked, Keys, Result, answer_of, declared_keys, key_of
+from .answered import Result, answer_of
+from .asked import Asked
 from .derived import derived, derived_of
 from .document import LEAST_LINES, NONE, Checksums, lines_of, sentences_of, texts_of
 from .effect import (
@@ -42,6 +43,7 @@ from .effect import (
 from .fingerprint import KEY_LENGTH
 from .host_lines import HostLines
 from .kept_text import KeptText, kept_text
+from .keys import Keys, declared_keys, key_of
 from .noise import (
     command_line,
     does_nothing,

@@ -1,5 +1,6 @@
 """The user's declarations about a tool; they overrule everything that is inferred."""
 
+import logging
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,6 +15,7 @@ from ...stability import stable
 KeyOption = Union[Sequence[str], Callable[[Any], Any]]
 StripRule = Union[Sequence[str], Callable[[str], str]]
 _LISTS = (list, tuple, set, frozenset)
+_logger = logging.getLogger("antiloop")
 
 
 @stable
@@ -134,3 +136,12 @@ Policies = Mapping[str, ToolPolicy]
 NO_POLICY = ToolPolicy()
 """The policy without any declaration."""
 NO_POLICIES: Policies = {}
+
+
+def declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> Any:
+    """Apply a rule that the user declared; one that raises is left out and logged."""
+    try:
+        return rule(value)
+    except Exception:
+        _logger.exception("the %s= declared for tool %r raised; it is ignored", name, tool)
+        return value

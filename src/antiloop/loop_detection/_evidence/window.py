@@ -20,11 +20,13 @@ from ..._text.masking import SECRETS, Masking
 from ...stability import beta
 from ...types import ToolCall, ToolResult
 from .._profiles import NO_CLIENT, ClientProfile
+from .answered import Result, is_refusal
+from .asked import Asked, asked_of, without_comments
 from .call_features import CallFeatures
 from .comments import Comments
-from .compared import Asked, Keys, Result, asked_of, is_refusal, without_comments
 from .fingerprint import kept_id, kept_name
 from .host_lines import HostLines
+from .keys import Keys
 from .occurrences import Occurrences
 from .outcome import SILENT, SUCCESS, UNKNOWN
 from .round import JudgedCall, Round, answer_order

@@ -24,7 +24,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from ...types import ToolCall
 from .._detection import LoopDetection
 from .._detectors.base import detection
-from .._evidence.compared import Asked, Result
+from .._evidence.answered import Result
+from .._evidence.asked import Asked
 from .._evidence.round import JudgedCall
 from .._evidence.window import Window
 from .._ladder import Ladder

@@ -5,7 +5,8 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
 from ..._text.canonical import text_of
 from ...types import ToolCall
-from .._evidence.compared import Asked, Result, asked_of, without_comments
+from .._evidence.answered import Result
+from .._evidence.asked import Asked, asked_of, without_comments
 from .._evidence.fingerprint import text_fingerprint
 from .._evidence.window import Window
 

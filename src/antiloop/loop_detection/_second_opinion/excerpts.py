@@ -24,7 +24,7 @@ from ..._text.masking import Masking
 from ..._text.shortening import ends_of, visible
 from ...types import ToolCall, ToolResult
 from .._detection import LoopDetection
-from .._evidence.compared import Result
+from .._evidence.answered import Result
 from .._evidence.window import Window
 from .case_file import CaseCall, CaseFile, CaseRound
 

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from ..._text.canonical import canonical_json, parsed_arguments, text_of
 from ...types import ToolCall, ToolResult
-from .._evidence.compared import Result
+from .._evidence.answered import Result
 from .._evidence.document import NONE, Checksums, read, written
 from .._evidence.fingerprint import kept_name
 
