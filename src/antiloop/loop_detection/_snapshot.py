@@ -177,21 +177,19 @@ def _evidence(step: Any, tools: List[str], declared: List[str], asked: Iterable[
         json.loads(shown.label)  # raises for what could not be read when it is asked for
     flags = int(bits)
     features = CallFeatures(
-        {
-            "tool": tools[int(tool)],
-            "call": call,
-            "outcome": Outcome(letter),
-            "keys": {name: computed.get(name) for name in asked},
-            "has_texts": False,
-            "arguments": None,
-            "compared": None,
-            "text": None,
-            "shown": shown,
-            "texts": read(document[0]) if document else NONE,
-            "lines": read(document[1]) if document else NONE,
-            **dict(zip(_NAMED, values)),
-            **{name: bool(flags & _BITS[name]) for name in (*_OF_CALL, *_DERIVED)},
-        }
+        tool=tools[int(tool)],
+        call=call,
+        outcome=Outcome(letter),
+        keys={name: computed.get(name) for name in asked},
+        has_texts=False,
+        arguments=None,
+        compared=None,
+        text=None,
+        shown=shown,
+        texts=read(document[0]) if document else NONE,
+        lines=read(document[1]) if document else NONE,
+        **dict(zip(_NAMED, values)),
+        **{name: bool(flags & _BITS[name]) for name in (*_OF_CALL, *_DERIVED)},
     )
     worth = {name: bool(flags & _BITS[name]) for name in _WORTH}
     ended_at = float(ended) if ended else None

@@ -112,7 +112,7 @@ class CallFeatures:
     look: Optional[Tuple[str, int]] = None
     """The beginning of the result and its lines, quick to compare; None without the texts."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -140,45 +140,45 @@ class CallFeatures:
         given, text, kind = answer_of(asked, result, host)
         is_polled = bool(policy.poll) and policy.polls(asked.arguments)
         waits = asked.waits and not kind.is_failure  # one that failed has waited for nothing
+        is_open = waits or (is_polled and kind is SUCCESS)
         # Once the work has ended, to go on waiting is a repetition like any other.
-        if (waits or (is_polled and kind is SUCCESS)) and has_ended(given or "", asked.arguments):
-            waits = is_polled = False
+        if is_open and has_ended(given or "", asked.arguments):
+            waits = is_polled = is_open = False
         was_object = text is not given and is_object(given or "")
         kept = None if text is None else kept_text(text, was_object)
-        fields = {
-            "tool": asked.tool,
-            "call": asked.call,
-            "result": None if text is None else key_of(text),
-            "outcome": WAITING if waits or (is_polled and kind is SUCCESS) else kind,
-            "is_long": text is not None and len(text) > ACKNOWLEDGMENT_LENGTH,
-            "is_polled": is_polled,
-            "waits": waits,
-            "finishes": seems_to_finish(asked.tool)
-            or client.finishes_by(asked.tool, asked.arguments),
-            "has_texts": True,
-            "keys": declared_keys(rules, asked, given, kind.is_failure) if rules else {},
-            "arguments": asked.arguments,
-            "compared": asked.compared,
-            "text": kept,
-            "look": kept and (kept.begin[:_BEGIN], kept.begin.count("\n")),
-            "_masking": masking,
-            "_declared_to_mutate": policy.mutates,
-            "_client": client,
-        }
+        features = cls(
+            tool=asked.tool,
+            call=asked.call,
+            result=None if text is None else key_of(text),
+            outcome=WAITING if is_open else kind,
+            is_long=text is not None and len(text) > ACKNOWLEDGMENT_LENGTH,
+            is_polled=is_polled,
+            waits=waits,
+            finishes=seems_to_finish(asked.tool) or client.finishes_by(asked.tool, asked.arguments),
+            has_texts=True,
+            keys=declared_keys(rules, asked, given, kind.is_failure) if rules else {},
+            arguments=asked.arguments,
+            compared=asked.compared,
+            text=kept,
+            look=kept and (kept.begin[:_BEGIN], kept.begin.count("\n")),
+            _masking=masking,
+            _declared_to_mutate=policy.mutates,
+            _client=client,
+        )
         # An act found nothing only if it says so in words: "[]" is how many acknowledge.
-        if fields["outcome"] is EMPTY and is_bare(given or "") and cls(fields).mutates:
-            fields["outcome"] = SILENT
-        if asked.is_long:  # too long to be kept, so all is derived at once
-            fields["shown"] = ShownArguments.of_long(asked.arguments, masking)
-            return cls(fields).settled()
-        return cls(fields)
+        if features.outcome is EMPTY and is_bare(given or "") and features.mutates:
+            features = features.replaced(outcome=SILENT)
+        if not asked.is_long:
+            return features
+        # Too long to be kept, so all is derived at once.
+        shown = ShownArguments.of_long(asked.arguments, masking)
+        return features.replaced(shown=shown).settled()
 
     def replaced(self, **fields: Any) -> "CallFeatures":
         """Return these features with other fields; nothing derived from the texts is kept."""
-        kept = dict(self.__dict__)
-        if self.has_texts:
-            kept = {name: value for name, value in kept.items() if name not in DERIVED}
-        return CallFeatures({**kept, **fields})
+        gone = DERIVED if self.has_texts else ()
+        kept = {name: value for name, value in vars(self).items() if name not in gone}
+        return CallFeatures(**{**kept, **fields})
 
     def as_unique(self, index: int) -> "CallFeatures":
         """Return these features for a call that equals no other; an unknown result stays so."""
