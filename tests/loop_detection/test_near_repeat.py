@@ -10,7 +10,7 @@ from antiloop.loop_detection import NearRepeatDetector
 
 QUERIES = ["cats dogs", "dogs of cats", "cat or dog", "Cats, dogs"]
 SEARCHES = [step("search", "Error: nothing there", q=query) for query in QUERIES]
-ASKED = [step("ask", "the answer is the same", q="why?", request_id=n) for n in range(9)]
+ASKED = [step("look_up", "the answer is the same", q="why?", request_id=n) for n in range(9)]
 
 
 def test_nearly_the_same_question_is_found():

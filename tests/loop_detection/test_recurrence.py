@@ -157,7 +157,7 @@ def test_two_rounds_in_turn_may_be_left_to_the_cycle_detector(leave_cycles, firs
 
 
 def test_other_rounds_between_are_no_cycle():
-    ls = step("ls", "a b c")
+    ls = step("list", "a b c")
     run = [ls, step("read", "b"), ls, step("cat", "c"), ls]
     assert ask(RecurrenceDetector(3, leave_cycles=True), *run).repetitions == 3
 

@@ -279,7 +279,7 @@ UNCERTAIN = {
         [
             step
             for n in range(3)
-            for step in (("ls", {}, "a b"), ("read", {"path": f"{n}"}, f"text {n}"))
+            for step in (("list", {}, "a b"), ("read", {"path": f"{n}"}, f"text {n}"))
         ][:-1],
     ),
     "persistent_failure": (

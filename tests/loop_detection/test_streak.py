@@ -107,3 +107,48 @@ def test_another_id_for_the_same_act_is_no_news():
         for each in (step("create_item", next(said), title="a"), step("refresh", "ok"))
     ]
     assert "notify" in actions(run)
+
+
+NAMES = st.sampled_from(
+    ["speichern", "вернуться", "戻る", "home", "close_dialog", "browser_navigate"]
+)
+SHOWN = st.sampled_from(["Datensatz gespeichert.", "Opened a new tab.", "リストに戻りました。"])
+PRESETS = ["default", "escalating", "thorough"]
+
+
+def opened(name, said, between=1):
+    """Return a run in which a call of this name comes after one new thing or several."""
+    news = fresh_answers("There is {} in it.")
+    looks = [step("open", next(news), it=n) for n in range(LAPS * between)]
+    laps = (looks[n : n + between] for n in range(0, len(looks), between))
+    return [each for lap in laps for each in (*lap, step(name, said))]
+
+
+@given(NAMES, SHOWN, st.integers(1, 3))
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_act_of_any_name_may_say_the_same_sentence_after_new_work(preset, name, said, between):
+    found = verdicts(
+        getattr(LoopDetector, preset)(), *([each] for each in opened(name, said, between))
+    )
+    assert {each.action.value for each in found} == {"continue"}
+
+
+@given(NAMES, st.integers(30, 90), st.integers(1, 3))
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_way_back_to_a_long_list_is_never_refused(preset, name, lines, between):
+    page = "\n".join(f"entry {n} of the list" for n in range(lines))
+    found = verdicts(
+        getattr(LoopDetector, preset)(), *([each] for each in opened(name, page, between))
+    )
+    assert {each.action.value for each in found} <= {"continue", "notify"}
+
+
+@given(NAMES, SHOWN)
+def test_without_anything_new_the_same_act_is_a_loop(name, said):
+    run = [each for _ in range(LAPS) for each in (step("open", "a wall", it=0), step(name, said))]
+    assert "block" in actions(run)
+
+
+def test_a_look_at_the_same_list_amid_new_work_may_be_refused():
+    page = "\n".join(f"entry {n} of the list" for n in range(40))
+    assert "block" in actions(opened("read_list", page))

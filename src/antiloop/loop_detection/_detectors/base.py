@@ -19,7 +19,7 @@ from .._evidence.fingerprint import KEY_LENGTH, text_fingerprint
 from .._evidence.keys import DeclaredKey, KeyRule
 from .._evidence.outcome import REFUSED
 from .._evidence.round import JudgedCall
-from .._evidence.streak import Patient, is_amid_work, is_early
+from .._evidence.streak import Patient, is_amid_work, is_early, may_lead_on
 from .._evidence.window import USUAL_SIZE, Window
 from .._lists import check_lists
 
@@ -341,7 +341,12 @@ def eased(
 
 
 def spaced(found: LoopDetection, window: Window, streak: Sequence[JudgedCall]) -> LoopDetection:
-    """Return a finding that takes its next rung much later where its calls are a habit."""
+    """Return a finding that takes its next rung much later where its calls are a habit.
+
+    What may lead to the next piece of work is not refused.
+    """
+    if may_lead_on(window, streak):
+        return replace(found, refused=(), may_end_run=False)
     return replace(found, spacing=BESIDE) if is_amid_work(window, streak) else found
 
 

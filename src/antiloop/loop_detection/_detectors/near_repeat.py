@@ -10,7 +10,7 @@ from .._evidence.place import are_beside
 from .._evidence.refusal import near_key
 from .._evidence.round import JudgedCall
 from .._evidence.sameness import acknowledges, say_alike
-from .._evidence.streak import is_amid_acts, is_paced, is_part_of_poll, streak_of
+from .._evidence.streak import is_amid_acts, is_paced, is_part_of_poll, may_lead_on, streak_of
 from .._evidence.window import Window
 from .base import ThresholdDetector, detection, patience_of, spaced
 
@@ -117,7 +117,8 @@ def _is_habit(window: Window, streak: List[JudgedCall], needed: int) -> bool:
     """Whether a streak is part of waiting or of work."""
     # Of a poll `RepeatDetector` says when it has lasted for too long.
     is_part = is_part_of_poll(window, streak, needed)
-    return is_part or is_paced(window, streak) or is_amid_acts(window, streak)
+    is_work = is_amid_acts(window, streak) or may_lead_on(window, streak)
+    return is_part or is_paced(window, streak) or is_work
 
 
 def _fresh_per_match(latest: CallFeatures) -> float:

@@ -62,23 +62,29 @@ def is_amid_work(window: Window, streak: Sequence[JudgedCall]) -> bool:
 
 
 def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
-    """Whether a call acts, and leads on each time although it is acknowledged alike.
+    """Whether a call acts, and leads on each time although it is answered alike.
 
     Between each two of its calls something new was seen, or another act was acknowledged. A command
     line that passes alike, such as a check, does so where another one ran between, and said more.
-    What answers in a sentence, in any language, does if the same look shows more each time.
     """
     latest = streak[-1].features
     if _runs(latest):
         return _lie_between(window, streak, _is_new_work)
-    if acknowledges(latest):
-        return _lie_between(window, streak, lambda item: _leads_on(window, item))
-    may_act = latest.outcome is SUCCESS and not (latest.only_looks or latest.is_long)
-    return may_act and _lie_between(
-        window,
-        streak,
-        lambda item: window.occurrences.came(item.features) > 1 and _leads_on(window, item),
-    )
+    if latest.is_long or not _may_act(latest):
+        return False
+    return _lie_between(window, streak, lambda item: _leads_on(window, item))
+
+
+def may_lead_on(window: Window, streak: Sequence[JudgedCall]) -> bool:
+    """Whether a call that need not be a look shows the same amid new work.
+
+    It may be the way back to a list, of which one entry after the other is opened.
+    """
+    return _may_act(streak[-1].features) and is_amid_work(window, streak)
+
+
+def _may_act(features: CallFeatures) -> bool:
+    return features.outcome is SUCCESS and not (features.only_looks or features.is_command)
 
 
 def _is_new_work(item: JudgedCall) -> bool:
