@@ -351,6 +351,13 @@ def test_a_key_may_be_pressed_again(preset, key, character, times):
     assert set(actions) == {"continue"}
 
 
+@given(PLACES, st.sampled_from(["back", "scroll", "go_forward", "page.next"]))
+def test_a_tool_of_several_commands_moves_where_the_command_does(place, verb):
+    assert seems_to_move("browser", {place: verb, "n": 3})
+    assert not seems_to_move("browser", {place: "open", "text": verb})
+    assert not seems_to_move("browser", {place: "get_next", "n": 3})
+
+
 @pytest.mark.parametrize("arguments", [{"to": "a", "text": "b"}, {"text": "call me"}, {}, "0"])
 def test_a_message_is_no_key(arguments):
     assert not seems_to_move("send", arguments)

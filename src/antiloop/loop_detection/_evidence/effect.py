@@ -164,7 +164,7 @@ def seems_to_move(tool_name: str, arguments: Any) -> bool:
     >>> seems_to_move("send_dtmf", {"digit": "0"}), seems_to_move("send_sms", {"text": "call me"})
     (True, False)
     """
-    if _is_named_move(tool_name):
+    if any(map(_is_named_move, [tool_name, *_verbs(arguments)])):
         return True
     is_pressed = _is_single_key(arguments) and seems_to_type(tool_name)
     return is_pressed and _effect(tool_name, arguments) is not False  # "read_terminal" of "2"
