@@ -36,7 +36,7 @@ _OVER = frozenset("complete completed done finished ready".split())
 _CHANGING = r"(?!(?:miss|noth|warn|exist|work|str|wyom)ing)[a-z_-]{1,30}ing"
 _ACTIVE = re.compile(rf"(?:is_?)?(?:in_?progress|{_CHANGING})", re.IGNORECASE)
 _UNDER_WAY = re.compile(
-    rf"(?:\w+[ _-])?in[ _-](?:progress|queue)|queued|scheduled|submitted|{_CHANGING}"
+    rf"(?:\w+[ _-])?in[ _-](?:progress|queue)|queued|scheduled|submitted|working|{_CHANGING}"
 )
 _ENDED = re.compile("completed?|done|finished|succe(?:ss|eded)")
 _SHARE = re.compile(
