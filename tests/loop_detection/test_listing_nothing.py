@@ -26,6 +26,13 @@ def test_how_the_call_went_is_no_content(lists, about):
     assert outcome(json.dumps({**about, "name": "an oak"})) is not Outcome.EMPTY
 
 
+@given(LISTS, ABOUT, names, st.sampled_from(["resultType", "kind", "object", "@type"]))
+def test_the_kind_of_an_object_is_no_content(lists, about, kind, name):
+    assert outcome(json.dumps({**about, "data": {name: kind, **lists}})) is Outcome.EMPTY
+    told = {**about, name: f"{kind} of the other kind", **lists}
+    assert outcome(json.dumps(told)) is not Outcome.EMPTY
+
+
 @given(LISTS, ABOUT, words, st.sampled_from(["query", "folder"]))
 def test_what_was_asked_is_no_content(lists, about, asked, name):
     answer = json.dumps({name: asked, **about, **lists})

@@ -37,6 +37,7 @@ _CLASSES = ("Error", "Exception")
 _VERDICT_PLACES = frozenset((*STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
+_TYPES = ("type", "typename", "kind", "object")
 _BUSY = (429, 503)
 _ACCEPTED = 202  # and not done yet
 # Shell scripts hold the line "exit 1": it takes a word such as "code", or brackets.
@@ -224,7 +225,9 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
     if fields.get("iserror") is True or fields.get("is_error") is True:
         return True
     problems = [fields.get("errors"), fields.get("errormessages")]
-    if fields.get("error") or any(each for each in problems if _is_list_or_text(each)):
+    if fields.get("error"):
+        return True
+    if any(each for each in problems if _is_list_or_text(each)) and not _brings_data(fields):
         return True
     if any(_is_code_of_error(fields.get(name)) for name in _ERROR_CODES):
         return True
@@ -242,6 +245,12 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
         for state in named
         if isinstance(state, (int, str))
     )
+
+
+def _brings_data(fields: Dict[str, Any]) -> bool:
+    """Whether data came beside the errors, as GraphQL answers where a part of it failed."""
+    data = fields.get("data")
+    return isinstance(data, dict) and any(each not in (None, "", []) for _, each in _leaves(data))
 
 
 def _is_code_of_error(code: Any) -> bool:
@@ -283,7 +292,9 @@ def _texts(fields: Dict[str, Any], names: Tuple[str, ...]) -> List[str]:
 
 def _beside_nothing(value: Any) -> Optional[Tuple[str, ...]]:
     """Return the texts of an object that lists nothing: ``{"results": [], "query": "a"}``."""
-    fields = [pair for pair in _leaves(value) if not is_about_the_call(*pair)]
+    fields = [
+        pair for pair in _leaves(value) if not (is_about_the_call(*pair) or _names_type(*pair))
+    ]
     lists = [name for name, each in fields if each == [] and not _TROUBLE.search(name.lower())]
     left = [each for _, each in fields if _is_something(each)]
     is_hollow = bool(lists or not value) and all(isinstance(each, str) for each in left)
@@ -306,6 +317,12 @@ def is_about_the_call(name: str, value: Any) -> bool:
     if not isinstance(value, (int, float)):
         return False
     return is_lasting(name[:_EDGE]) or (name.lower() in _STATUSES and 200 <= value < 300)
+
+
+def _names_type(name: str, value: Any) -> bool:
+    """Whether a field says of what kind an object is: ``"object": "list"``."""
+    is_named = isinstance(value, str) and name.lower().endswith(_TYPES)
+    return is_named and len(value.split()) == 1
 
 
 def _is_something(value: Any) -> bool:
