@@ -57,6 +57,23 @@ def test_twenty_labels_change_thresholds_and_cost_no_loop(reviewed, tmp_path, ca
     assert found == {f"stuck{n}" for n in range(10)}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of this kind")
+def test_a_full_disk_leaves_no_half_line(runs, tmp_path, capsys):
+    import resource
+
+    path, labels = runs(a=calls("search", 4)), tmp_path / "labels.jsonl"
+    assert main(["label", "right", path, "--run", "a", "-o", str(labels)]) == 0
+    before = labels.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, limits[1]))
+    try:
+        assert main(["label", "wrong", path, "--run", "a", "-o", str(labels)]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert labels.read_bytes() == before
+    assert "File too large" in capsys.readouterr().err
+
+
 def test_labels_go_on_behind_a_last_line_without_an_end_and_into_no_recording(runs, tmp_path):
     path, labels = runs(r1=calls("search", 4)), tmp_path / "labels.jsonl"
     recorded = Path(path).read_text()

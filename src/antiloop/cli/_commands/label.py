@@ -61,10 +61,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _append(path: str, lines: str) -> None:
-    with open(path, "ab+") as file:
+    with open(path, "ab+", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
         # An editor may have left the last line without an end.
-        is_within = bool(file.tell()) and file.seek(-1, os.SEEK_END) and file.read() != b"\n"
-        file.write(b"\n" * is_within + lines.encode())
+        is_within = bool(size) and file.seek(-1, os.SEEK_END) and file.read() != b"\n"
+        left = b"\n" * is_within + lines.encode()
+        try:
+            while left:
+                left = left[file.write(left) :]
+        except OSError:
+            # A full disk takes a part of a line, and no command could read the file any more.
+            file.truncate(size)
+            raise
 
 
 def _labels(args: argparse.Namespace, found: "RecordedRun") -> "Iterator[Label]":
