@@ -231,6 +231,26 @@ def test_a_function_that_fails_is_logged_and_the_run_goes_on(way, on_notice, log
     assert logged in caplog.text
 
 
+class Waiting:
+    """Answers no other way than in `Agent.run`."""
+
+    def complete(self, request):
+        return ModelReply("It is empty.")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_another_model_that_cannot_be_asked_in_this_way_is_ignored(way, caplog):
+    model = Model()
+    ladder = Escalation(("notify", "stop"), on_notice=lambda _: Waiting())
+    result = WAYS[way](agent_over(model, ladder))
+    is_asked = way == "run"
+    assert result.status is (RunStatus.COMPLETED if is_asked else RunStatus.LOOP_DETECTED)
+    assert (f"has no method {METHODS[way]}, which Agent.{way} asks" in caplog.text) is not is_asked
+
+
+METHODS = {"run": "complete", "stream": "stream", "arun": "acomplete", "astream": "astream"}
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_function_that_hangs_does_not_hold_up_the_run(way, monkeypatch, caplog):
     monkeypatch.setattr(_core, "NOTICE_TIMEOUT_S", 0.01)

@@ -75,8 +75,8 @@ class Agent:
             LoopDetectedError: if the agent is stuck in a loop and the policy is to raise.
             Exception: any exception of the provider.
         """
-        check_asked(self._provider, "complete")
-        events = drive(self._loop(prompt, response_format), self._provider, self._config.observers)
+        loop = self._loop(prompt, response_format, "complete")
+        events = drive(loop, self._provider, self._config.observers)
         last: Optional[AgentEvent] = None
         for event in events:
             last = event
@@ -110,8 +110,7 @@ class Agent:
         It asks the provider with its sync ``stream``. To leave early, close the generator
         (``events.close()``); this closes everything that the run has open.
         """
-        check_asked(self._provider, "stream")
-        loop = self._loop(prompt, response_format)
+        loop = self._loop(prompt, response_format, "stream")
         return drive(loop, self._provider, self._config.observers, streaming=True)
 
     def _events(
@@ -120,11 +119,17 @@ class Agent:
         # Imported here, so that who never runs async never loads asyncio.
         from ._drivers.async_driver import adrive
 
-        check_asked(self._provider, "astream" if streaming else "acomplete")
-        loop = self._loop(prompt, response_format)
+        loop = self._loop(prompt, response_format, "astream" if streaming else "acomplete")
         return adrive(loop, self._provider, self._config.observers, streaming=streaming)
 
-    def _loop(self, prompt: Union[str, Sequence[Message]], response_format: Any) -> Steps[None]:
+    def _loop(
+        self,
+        prompt: Union[str, Sequence[Message]],
+        response_format: Any,
+        method: str = "complete",
+    ) -> Steps[None]:
+        """Return the run as steps to carry out; `method` of the provider is the one to be asked."""
+        check_asked(self._provider, method)
         detector = self._config.loop_detector
         run_id = os.urandom(8).hex()
         monitor = None
@@ -146,6 +151,7 @@ class Agent:
                 response_format=(
                     None if response_format is None else ResponseFormat(response_format)
                 ),
+                method=method,
             )
         )
 

@@ -55,6 +55,8 @@ class _RunContext:
     interrupted: Mapping[int, Sequence[Message]] = field(default_factory=dict)
     """The results of `results_in_place_of` for the conversation that the run continues."""
     response_format: Optional[ResponseFormat] = None
+    method: str = "complete"
+    """The method of the provider that is asked."""
     rounds_before: int = 0
     """Rounds of the conversation that the run continues."""
     iteration: int = 0

@@ -29,7 +29,7 @@ from ._events import (
 from ._requests import CallUser, Emit, Steps, ask_judge, ask_model, run_tools, tell
 from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Invocation
-from .providers._protocol import ModelReply, ReplyEnd, checked_provider
+from .providers._protocol import ModelReply, ReplyEnd, check_asked, checked_provider
 
 Plan = Union[Invocation, ToolResult]
 
@@ -290,9 +290,12 @@ def _on_notice(ctx: _RunContext, verdict: LoopVerdict, found: LoopDetection) -> 
         _inject(ctx, answer)
     elif answer is not None:
         try:
-            ctx.next_provider = checked_provider(answer)
-        except TypeError:
-            _logger.warning("on_notice returned %r, not a text or a provider", type(answer))
+            check_asked(checked_provider(answer), ctx.method)
+            ctx.next_provider = answer
+        except TypeError as error:
+            _logger.warning(
+                "on_notice returned no text, and what it returned is ignored: %s", error
+            )
 
 
 def _conclude(ctx: _RunContext, found: LoopDetection) -> Steps[None]:
