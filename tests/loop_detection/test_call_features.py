@@ -364,14 +364,19 @@ def test_a_success_that_speaks_of_an_unknown_tool_is_no_missing_one(words, field
     assert (features.outcome, features.is_missing) == (Outcome.SUCCESS, False)
 
 
-def test_a_rule_that_raises_is_logged_with_its_tool(caplog):
+def test_a_rule_that_raises_is_logged_once_with_its_tool(caplog):
     def broken(value):
         raise KeyError(value)
 
     for name in ("key", "strip"):
         caplog.clear()
-        features_of(ToolCall("look", {"q": 1}), "text", ToolPolicy(**{name: broken}))
-        assert caplog.messages == [f"the {name}= declared for tool 'look' raised; it is ignored"]
+        policy = ToolPolicy(**{name: broken})
+        for tool in ("look", "look", "read"):
+            features_of(ToolCall(tool, {"q": 1}), "text", policy)
+        assert caplog.messages == [
+            f"the {name}= declared for tool {tool!r} raised; it is ignored, and this is logged once"
+            for tool in ("look", "read")
+        ]
 
 
 def test_what_is_declared_idempotent_says_nothing_new():

@@ -142,6 +142,13 @@ def declared(rule: Callable[[Any], Any], value: Any, tool: str, name: str) -> An
     """Apply a rule that the user declared; one that raises is left out and logged."""
     try:
         return rule(value)
-    except Exception:
-        _logger.exception("the %s= declared for tool %r raised; it is ignored", name, tool)
+    except Exception:  # noqa: BLE001 - the user's own function; its error is logged
+        _log_once(rule, tool, name)
         return value
+
+
+@lru_cache(maxsize=256)
+def _log_once(_: Callable[[Any], Any], tool: str, name: str) -> None:
+    """Log the error of a rule: one that does not fit raises at every call."""
+    text = "the %s= declared for tool %r raised; it is ignored, and this is logged once"
+    _logger.exception(text, name, tool)
