@@ -56,7 +56,7 @@ class ToolLabels:
         return name
 
 
-class _Run:
+class _RunCounts:
     """The counts of one run."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class LoopMetrics(AgentObserver):
     ) -> None:
         self._preset, self._prices, self._model = preset, prices, model
         self._lock = ProcessLock()
-        self._runs: Latest[str, _Run] = Latest(RUNS)
+        self._runs: Latest[str, _RunCounts] = Latest(RUNS)
         self._tools = ToolLabels()
 
     def begin(self) -> None:
@@ -185,8 +185,8 @@ class LoopMetrics(AgentObserver):
             run.outcomes |= new
         return new
 
-    def _run(self, run_id: str) -> _Run:
-        run = self._runs.get(run_id) or _Run()
+    def _run(self, run_id: str) -> _RunCounts:
+        run = self._runs.get(run_id) or _RunCounts()
         self._runs[run_id] = run
         return run
 

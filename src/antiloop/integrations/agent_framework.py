@@ -51,7 +51,7 @@ class LoopGuard(Guard):
         """The middleware for an agent, or for a chat client; it serves all agents of a process."""
         return [_Rounds(self), _Calls(self)]
 
-    async def _judged(self, messages: Sequence[Any], run_id: str) -> "_Run":
+    async def _judged(self, messages: Sequence[Any], run_id: str) -> "_RunState":
         """Judge the round whose results have just come in; once, however often others ask."""
         run, given = self._run, _latest_results(messages)
         if run and given and given[-1] is run.judged:
@@ -67,22 +67,22 @@ class LoopGuard(Guard):
             self.tell(run.verdict, run_id, run.monitor)
         return run
 
-    def _begun(self, messages: Sequence[Any], run_id: str) -> "_Run":
+    def _begun(self, messages: Sequence[Any], run_id: str) -> "_RunState":
         """Take up a run with what its messages tell."""
         stop = len(messages) - len(_latest_results(messages))
         start = stop
         while start and stop < len(messages) and tag_of(messages[start - 1], "role") == "assistant":
             start -= 1
         past = from_agent_framework(self.recent(list(filter(_is_sent, messages[:start]))))
-        return _Run(self.replayed(past, run_id), messages[start:stop])
+        return _RunState(self.replayed(past, run_id), messages[start:stop])
 
     @property
-    def _run(self) -> "Optional[_Run]":
+    def _run(self) -> "Optional[_RunState]":
         """The run under way in this task."""
         return _RUNS.get(WeakKeyDictionary()).get(self)
 
     @_run.setter
-    def _run(self, run: "_Run") -> None:
+    def _run(self, run: "_RunState") -> None:
         # A copy: tasks that were begun before keep what they have.
         runs = WeakKeyDictionary(_RUNS.get({}))
         runs[self] = run
@@ -90,7 +90,7 @@ class LoopGuard(Guard):
 
 
 @dataclass
-class _Run:
+class _RunState:
     """The state of a run under way."""
 
     monitor: LoopMonitor
@@ -130,7 +130,9 @@ class _Run:
 
 
 # Tools run in tasks that inherit it.
-_RUNS: "ContextVar[WeakKeyDictionary[LoopGuard, _Run]]" = ContextVar("antiloop_agent_framework")
+_RUNS: "ContextVar[WeakKeyDictionary[LoopGuard, _RunState]]" = ContextVar(
+    "antiloop_agent_framework"
+)
 
 
 class _Rounds(ChatMiddleware):

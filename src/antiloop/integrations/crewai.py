@@ -58,8 +58,8 @@ class LoopGuard(Lookout):
 
 
 @dataclass
-class _Run:
-    """The state of one agent's work at one task."""
+class _TaskRun:
+    """The run of one agent at one task."""
 
     owners: Tuple[Any, Any]
     """The agent and the task, held so that nothing else gets their ids."""
@@ -84,8 +84,10 @@ class _Run:
         with self.lock:
             self.mark = heeded(self.monitor, self.mark, held - len(self.together))
             calls, results = zip(*self.together)
+            verdict = self.monitor.after(calls, results)
+            # Not before: a round that was interrupted is judged with the next one.
             self.together.clear()
-            return self.monitor.after(calls, results)
+            return verdict
 
 
 class _Block:
@@ -93,7 +95,7 @@ class _Block:
 
     def __init__(self, guard: LoopGuard) -> None:
         self._guard = guard
-        self._runs: Latest[Tuple[int, int], _Run] = Latest(_KEPT_RUNS)
+        self._runs: Latest[Tuple[int, int], _TaskRun] = Latest(_KEPT_RUNS)
 
     def before_tool(self, context: Any) -> Optional[bool]:
         """Refuse a call; CrewAI takes ``False`` for that."""
@@ -129,11 +131,11 @@ class _Block:
             error.detection, error.source = found.detection, "antiloop"
             raise error
 
-    def _run(self, context: Any) -> _Run:
+    def _run(self, context: Any) -> _TaskRun:
         key = _key(context)
         if key not in self._runs:
             owners = (context.agent, context.task)
-            self._runs[key] = _Run(owners, self._guard.monitor(_run_id(context)))
+            self._runs[key] = _TaskRun(owners, self._guard.monitor(_run_id(context)))
             asked = text_of(getattr(context.task, "description", None))
             self._runs[key].monitor.user_message(asked or None)
         return self._runs[key]

@@ -27,7 +27,7 @@ _RUNS = 1_000
 """The number of runs that may be under way at one time before the oldest ones are forgotten."""
 
 
-class _Run:
+class _BegunRun:
     """A run that has begun and not ended."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class RunRecorder(AgentObserver):
         self._lock = ProcessLock()
         # Processes that record one run, one after another, must not give a round the same name.
         self._token = os.urandom(4).hex()
-        self._runs: Latest[str, _Run] = Latest(_RUNS)
+        self._runs: Latest[str, _BegunRun] = Latest(_RUNS)
         self._has_begun = False
 
     def __repr__(self) -> str:
@@ -305,20 +305,20 @@ class RunRecorder(AgentObserver):
         }
         self._write(run_id, "tool_call_completed", completed)
 
-    def _run(self, run_id: str) -> _Run:
+    def _run(self, run_id: str) -> _BegunRun:
         """Return what is known of a run; an unknown one begins here."""
         run_id = run_id or self.run_id
         with self._lock:
             run = self._runs.get(run_id)
             if run is None:
-                run = self._runs[run_id] = _Run()
+                run = self._runs[run_id] = _BegunRun()
                 self._has_begun = True
                 self._file.write(self._line(run_id, "run_started", {}))
             return run
 
     def _write(
         self, run_id: str, type_: str, fields: Mapping[str, Any], at: Optional[float] = None
-    ) -> _Run:
+    ) -> _BegunRun:
         run = self._run(run_id)
         self._file.write(self._line(run_id or self.run_id, type_, fields, at))
         return run

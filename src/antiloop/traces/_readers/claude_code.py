@@ -68,14 +68,14 @@ class _Sessions:
     """The runs of a file, each an agent's part in a session."""
 
     def __init__(
-        self, name: str, on_trouble: OnTrouble, runs: "Dict[Tuple[str, str], _Run]"
+        self, name: str, on_trouble: OnTrouble, runs: "Dict[Tuple[str, str], _Transcript]"
     ) -> None:
         self.runs = runs
         self._agents = AgentsOfLines()
         self._name = name
         self._on_trouble = on_trouble
 
-    def take(self, record: Record) -> "List[_Run]":
+    def take(self, record: Record) -> "List[_Transcript]":
         """Add a line to the run that it belongs to."""
         line = record.value
         if not isinstance(field_of(line, "type"), str):
@@ -84,14 +84,14 @@ class _Sessions:
             session, agent = key = _session_of(line), self._agents.agent_of(line)
             run = self.runs.get(key)
             if run is None:
-                run = _Run(session, agent, record.place(self._name))
+                run = _Transcript(session, agent, record.place(self._name))
             self.runs[key] = run
             run.take(line)
             return [run]
         return []
 
 
-class _Run(TranscriptBuilder):
+class _Transcript(TranscriptBuilder):
     """One agent's part in a session."""
 
     is_over = False  # a session can be resumed at any time

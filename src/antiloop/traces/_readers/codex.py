@@ -49,7 +49,7 @@ def _may_begin(line: Dict[str, Any]) -> bool:
     )
 
 
-class _Run(RolloutBuilder):
+class _Rollout(RolloutBuilder):
     """One session, as far as it has been read."""
 
     is_over = False  # a session can be resumed at any time
@@ -125,5 +125,5 @@ class _Run(RolloutBuilder):
         )
 
 
-_FORMAT = SessionFormat(_Run, _may_begin)
+_FORMAT = SessionFormat(_Rollout, _may_begin)
 read, follow = _FORMAT.read, _FORMAT.follow
