@@ -313,3 +313,33 @@ def test_observers_hear_of_which_crew():
     with pytest.raises(LoopAborted), LoopGuard(observers=[hearer], **STOP).watch():
         crew.kickoff()
     assert hearer.runs == [str(crew.id)]
+
+
+def test_a_round_that_is_interrupted_while_it_is_judged_is_judged_at_the_next_request():
+    class Interrupted(LoopGuard):
+        def monitor(self, *given):
+            made = super().monitor(*given)
+            made.add_listener(lambda verdict: next(endings))
+            return made
+
+    def interrupt():
+        yield "once"
+        raise KeyboardInterrupt
+
+    hearer, endings = Hearer(), interrupt()
+    next(endings)
+    step = SimpleNamespace(agent=Reader(), task=None, crew=None, executor=True, iterations=1)
+    step.tool_name, step.tool_input, step.messages = "search", {}, []
+    step.tool_result = step.raw_tool_result = "nothing found"
+    with Interrupted(observers=[hearer], **NOTIFY).watch():
+        after_tool = get_scoped_hooks(InterceptionPoint.POST_TOOL_CALL)[0]
+        before_model = get_scoped_hooks(InterceptionPoint.PRE_MODEL_CALL)[0]
+        for _ in range(2):
+            after_tool(step)
+            before_model(step)
+        after_tool(step)
+        with pytest.raises(KeyboardInterrupt):
+            before_model(step)
+        endings = iter(["heard"])
+        before_model(step)
+    assert (hearer.rounds, len(step.messages)) == ([["search"]] * 3, 1)

@@ -309,6 +309,44 @@ def test_an_answer_that_comes_too_late_is_left_out(meanwhile):
     assert (steps, guard.verdict.action) == ([3], LoopAction.CONTINUE)
 
 
+def test_a_round_that_is_interrupted_while_it_is_judged_counts_with_the_next_one():
+    heard = Hearer()
+    guard = LoopGuard(NOTIFY, observers=[heard])
+    search, interruptions = guard(named(lambda: "nothing found")), [KeyboardInterrupt]
+
+    def interrupt(verdict):
+        if interruptions:
+            raise interruptions.pop()
+
+    guard.run.add_listener(interrupt)
+    for _ in range(2):
+        search()
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    assert NOTICE_MARKER in search()
+    assert guard.run.call_count == sum(map(len, heard.rounds)) == 4
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_round_whose_judge_is_interrupted_is_reported(is_async):
+    def judge(case):
+        raise KeyboardInterrupt
+
+    heard = Hearer()
+    guard = LoopGuard(asking(judge), observers=[heard])
+    search = guard(named(lambda query: "nothing found"))
+
+    async def asearch(query):
+        async with guard.round():
+            search(query)
+
+    for word in "abc":
+        search(word)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(asearch("d")) if is_async else search("d")
+    assert (guard.run.call_count, len(heard.rounds)) == (4, 4)
+
+
 def test_an_exception_in_a_round_is_not_replaced():
     guard = LoopGuard(STOP)
     search = guard(named(lambda query: "nothing found"))

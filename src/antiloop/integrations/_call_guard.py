@@ -81,8 +81,8 @@ class CallGuard(Lookout):
             ending, self._ending = self._ending, None
             if ending is not None:
                 raise ending.as_error()
-            self._under_way[id(call)] = (call, now)
             verdict = self.run.before(now)
+            self._under_way[id(call)] = (call, now)
         return ToolResult(verdict.message, True) if verdict.action is LoopAction.BLOCK else None
 
     async def abegin(self, call: ToolCall) -> Optional[ToolResult]:
@@ -163,8 +163,12 @@ class CallGuard(Lookout):
         """Raise nothing, so that a cancellation goes on; the next call raises instead."""
         verdict = self._left(what)
         if verdict is not None:
-            verdict = self._settle(verdict)
-            self._ending = verdict if verdict.action.ends_run else None
+            self._put_off(verdict)
+
+    def _put_off(self, verdict: LoopVerdict) -> None:
+        """Settle a verdict without a judge, and leave it to the next call to end the run."""
+        verdict = self._settle(verdict)
+        self._ending = verdict if verdict.action.ends_run else None
 
     def _left(self, what: object, result: Optional[ToolResult] = None) -> Optional[LoopVerdict]:
         """End a call; return the verdict on the round if it is over, perhaps with a case."""
@@ -180,18 +184,31 @@ class CallGuard(Lookout):
             if not (is_over and self._round):
                 return None
             calls, results = zip(*self._round)
-            self._round.clear()
             verdict = self.run.after(calls, results)
+            # Not before: a round that was interrupted is judged with the next one.
+            self._round.clear()
             self._asking = verdict.case
             return verdict
 
     def _judge(self, verdict: Optional[LoopVerdict]) -> None:
-        if verdict is not None:
-            self._carry_out(verdict, self.opinion_on(verdict.case, self.run_id))
+        if verdict is None:
+            return
+        try:
+            opinion = self.opinion_on(verdict.case, self.run_id)
+        except BaseException:
+            self._put_off(verdict)
+            raise
+        self._carry_out(verdict, opinion)
 
     async def _ajudge(self, verdict: Optional[LoopVerdict]) -> None:
-        if verdict is not None:
-            self._carry_out(verdict, await self.aopinion_on(verdict.case, self.run_id))
+        if verdict is None:
+            return
+        try:
+            opinion = await self.aopinion_on(verdict.case, self.run_id)
+        except BaseException:
+            self._put_off(verdict)
+            raise
+        self._carry_out(verdict, opinion)
 
     def _settle(self, verdict: LoopVerdict, opinion: Optional[Opinion] = None) -> LoopVerdict:
         """Return the final verdict, and report it."""
