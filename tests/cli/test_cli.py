@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 from antiloop.__main__ import _status as program
-from antiloop.cli import _recordings as recordings
 from antiloop.cli import main
+from antiloop.cli._arguments import FORMATS as FORMAT_NAMES
 from antiloop.cli._commands import demo, scan
 from antiloop.cli._output.terminal import printable
 from antiloop.loop_detection import LoopDetector
@@ -167,7 +167,7 @@ def test_the_format_can_be_given(runs, capsys):
 
 
 def test_the_names_offered_are_the_names_there_are():
-    assert set(recordings.FORMATS) == FORMATS.keys()
+    assert set(FORMAT_NAMES) == FORMATS.keys()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -289,7 +289,7 @@ def test_help_names_every_format(capsys):
     with pytest.raises(SystemExit):
         main(["scan", "--help"])
     listed = capsys.readouterr().out.partition("\nformats:\n")[2].partition("\n\n")[0]
-    assert listed.replace(",", "").split() == list(recordings.FORMATS)
+    assert listed.replace(",", "").split() == list(FORMAT_NAMES)
 
 
 @pytest.mark.parametrize("arguments", [[], ["demo"], ["scan"]])

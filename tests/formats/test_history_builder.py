@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiloop.formats import _history_builder as growing_history
-from antiloop.formats._history_builder import (
-    KEPT_IDS,
-    GrowingHistory,
-    HistoryBuilder,
-    keep_latest,
-)
+from antiloop.formats import _growing_history as growing_history
+from antiloop.formats._growing_history import KEPT_IDS, GrowingHistory, keep_latest
+from antiloop.formats._history_builder import HistoryBuilder
 from antiloop.types import ToolCall, ToolResult
 
 STEPS = st.one_of(

@@ -17,7 +17,8 @@ from antiloop.formats import (
     from_langchain,
     from_openai_chat,
 )
-from antiloop.formats._history_builder import GrowingHistory, HistoryBuilder
+from antiloop.formats._growing_history import GrowingHistory
+from antiloop.formats._history_builder import HistoryBuilder
 from antiloop.health import HealthMonitor
 from antiloop.integrations._guard import Guard, heard
 from antiloop.integrations.gateway import GatewayGuard

@@ -13,8 +13,9 @@ from ._config import AgentConfig
 from ._output import RETRY_MARKER, ResponseFormat
 from ._result import AgentResult, RunStatus
 from ._tools.toolbox import Toolbox
+from .providers._calls import with_call_ids
 from .providers._protocol import ModelReply, ModelRequest, Provider, ReplyEnd, Thought, Usage
-from .providers._wire import shows_compaction, with_call_ids
+from .providers._wire import shows_compaction
 
 INTERRUPTED = (
     "The run was interrupted before this call gave a result. It may have had its effect: look"

@@ -7,7 +7,8 @@ from typing import Any, Mapping, Tuple
 from .._frozen import frozen
 from .._json_schema import schema_errors
 from .._short_repr import error_text, said_by
-from ._tools.annotations import annotation_schema, build_value, is_model
+from ._tools.annotations import annotation_schema, build_value
+from ._tools.records import is_model
 
 RETRY_MARKER = "Your answer does not have the required form."
 """The beginning of the message that asks again."""

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         thoughts_in,
         time_of,
     )
+    from ._growing_history import GrowingHistory, keep_latest
     from ._history import is_made_unique, made_unique, without_thoughts
-    from ._history_builder import GrowingHistory, has_forgotten, keep_latest, timed
+    from ._history_builder import has_forgotten, timed
     from ._messages import (
         adk,
         agent_framework,
@@ -68,7 +69,8 @@ _HOMES = {
         "arguments_of field_of filled_field first_field flag_of is_compaction items_of mapping_of"
         " optional_text tag_of text_of texts_in thoughts_in time_of"
     ),
-    "_history_builder": "GrowingHistory has_forgotten keep_latest timed",
+    "_growing_history": "GrowingHistory keep_latest",
+    "_history_builder": "has_forgotten timed",
     "_messages.adk": "adk",
     "_messages.agent_framework": "agent_framework",
     "_messages.anthropic": "anthropic",

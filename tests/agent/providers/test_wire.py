@@ -2,13 +2,8 @@
 
 import pytest
 
-from antiloop.agent.providers._wire import (
-    clean,
-    read_arguments,
-    shortened,
-    with_call_ids,
-    write_arguments,
-)
+from antiloop.agent.providers._calls import read_arguments, with_call_ids, write_arguments
+from antiloop.agent.providers._wire import clean, shortened
 from antiloop.types import Message, Role, ToolCall
 
 

@@ -5,23 +5,27 @@ Both directions stand side by side, so that a tool always gets what its schema p
 
 import base64
 import collections.abc
-import dataclasses
-import json
-import sys
 import types
 import typing
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Tuple, Union
 from uuid import UUID
 
 from ..._json_schema import schema_errors
 from ..._text.canonical import json_or
 from ..._trace import to_plain
-from .marks import aliased_by, bare, is_alias, named, noted, qualifier
+from .marks import aliased_by, bare, is_alias, named, noted
+from .records import (
+    build_pydantic,
+    fields_of,
+    is_pydantic,
+    is_record,
+    pydantic_schema,
+    required_fields,
+)
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` is new in Python 3.10
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -116,44 +120,14 @@ def _class_schema(annotation: Any, seen: Tuple[Any, ...]) -> Dict[str, Any]:
         return _enum_schema(list(_enum_members(annotation)))
     if is_record(annotation):
         return {"type": "object"} if annotation in seen else _record_schema(annotation, seen)
-    if _is_pydantic(annotation):
-        schema: Dict[str, Any] = _inlined(_adapter(annotation).json_schema())
-        return schema
+    if is_pydantic(annotation):
+        return pydantic_schema(annotation)
     if annotation in _OPEN or isinstance(annotation, typing.TypeVar):
         return {}
     raise TypeError(
         f"{getattr(annotation, '__qualname__', annotation)!s} cannot be made from JSON; use a"
         " dataclass, a pydantic model or plain types, or bind it with functools.partial"
     )
-
-
-def _is_pydantic(annotation: Any) -> bool:
-    """Whether pydantic describes this class; then the class has imported it."""
-    return hasattr(annotation, "__get_pydantic_core_schema__") and "pydantic" in sys.modules
-
-
-@lru_cache(maxsize=256)
-def _adapter(annotation: Any) -> Any:
-    return sys.modules["pydantic"].TypeAdapter(annotation)
-
-
-def _inlined(schema: Any, definitions: Any = None, inside: Tuple[str, ...] = ()) -> Any:
-    """Return a schema with its references replaced: inside another one they would lead nowhere.
-
-    A definition inside itself is left open.
-    """
-    if isinstance(schema, list):
-        return [_inlined(each, definitions, inside) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    definitions = schema.get("$defs", definitions)
-    name = str(schema.get("$ref", "")).rpartition("/")[2]
-    rest = {key: value for key, value in schema.items() if key not in ("$defs", "$ref")}
-    inlined = {key: _inlined(value, definitions, inside) for key, value in rest.items()}
-    if not name:
-        return inlined
-    target = {} if name in inside else (definitions or {}).get(name, {})
-    return {**_inlined(target, definitions, (*inside, name)), **inlined}
 
 
 def _enum_schema(choices: List[Any]) -> Dict[str, Any]:
@@ -177,8 +151,8 @@ def _tuple_schema(arguments: Tuple[Any, ...], seen: Tuple[Any, ...]) -> Dict[str
 
 def _record_schema(record: Any, seen: Tuple[Any, ...]) -> Dict[str, Any]:
     inside = (*seen, record)
-    hints = _hints(record)
-    required = _required(record)
+    hints = fields_of(record)
+    required = required_fields(record)
     return {
         "type": "object",
         "properties": {name: annotation_schema(hint, inside) for name, hint in hints.items()},
@@ -217,9 +191,8 @@ def build_value(annotation: Any, value: Any) -> Any:
         return _enum_members(annotation)[value]
     if is_record(annotation):
         return _build_record(annotation, value)
-    if _is_pydantic(annotation):
-        # Through JSON: a strict model takes a date as text only there.
-        return _adapter(annotation).validate_json(json.dumps(value))
+    if is_pydantic(annotation):
+        return build_pydantic(annotation, value)
     members = arguments if origin is Literal else ()
     return next((each for each in members if _is_member(each, value)), value)
 
@@ -266,29 +239,8 @@ def _build_tuple(arguments: Tuple[Any, ...], value: Any) -> Tuple[Any, ...]:
 
 
 def _build_record(record: Any, value: Mapping[str, Any]) -> Any:
-    hints = _hints(record)
+    hints = fields_of(record)
     return record(**{name: build_value(hints[name], item) for name, item in value.items()})
-
-
-def is_record(annotation: Any) -> bool:
-    """Whether this is a class with named fields: a dataclass, a TypedDict or a NamedTuple."""
-    if not isinstance(annotation, type):
-        return False
-    is_ours = _is_typed_dict(annotation) or _is_named_tuple(annotation)
-    return is_ours or (dataclasses.is_dataclass(annotation) and not _is_pydantic(annotation))
-
-
-def is_model(annotation: Any) -> bool:
-    """Whether this is a class that an answer can be an instance of."""
-    return is_record(annotation) or (isinstance(annotation, type) and _is_pydantic(annotation))
-
-
-def _is_named_tuple(annotation: Any) -> bool:
-    return issubclass(annotation, tuple) and hasattr(annotation, "_fields")
-
-
-def _is_typed_dict(annotation: Any) -> bool:
-    return issubclass(annotation, dict) and hasattr(annotation, "__total__")
 
 
 def _is_enum(annotation: Any) -> bool:
@@ -304,41 +256,6 @@ def _enum_members(annotation: Any) -> Dict[Any, Any]:
     if all(type(member.value) in _JSON_TYPES for member in annotation):
         return {member.value: member for member in annotation}
     return {member.name: member for member in annotation}
-
-
-def _hints(record: Any) -> Dict[str, Any]:
-    hints = resolved_hints(record, record.__qualname__)
-    if _is_typed_dict(record) or _is_named_tuple(record):
-        return hints
-    return {field.name: hints[field.name] for field in dataclasses.fields(record) if field.init}
-
-
-def resolved_hints(thing: Any, name: str, scope: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
-    """Resolve annotations that are strings.
-
-    Raises:
-        TypeError: if one cannot be resolved; the message calls the thing by ``name``.
-    """
-    try:
-        return typing.get_type_hints(thing, scope, include_extras=True)
-    except Exception as error:
-        raise TypeError(f"cannot read the annotations of {name}: {error}") from error
-
-
-def _required(record: Any) -> Set[str]:
-    if _is_typed_dict(record):
-        # Annotations that are texts are not looked into when the class is made.
-        marks = {name: qualifier(hint) for name, hint in _hints(record).items()}
-        marked = {name for name, mark in marks.items() if mark == "Required"}
-        free = {name for name, mark in marks.items() if mark == "NotRequired"}
-        return set(record.__required_keys__) - free | marked
-    if _is_named_tuple(record):
-        return set(record._fields) - set(record._field_defaults)
-    return {
-        field.name
-        for field in dataclasses.fields(record)
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-    }
 
 
 def _parts(annotation: Any) -> Tuple[Any, Tuple[Any, ...]]:

@@ -12,7 +12,8 @@ from ..._json_schema import schema_errors
 from ..._short_repr import error_text, said_by
 from ..._text.canonical import json_or
 from ..._trace import to_plain
-from .annotations import annotation_schema, build_value, resolved_hints
+from .annotations import annotation_schema, build_value
+from .records import resolved_hints
 
 # Defaults that a schema can show to a model; it cannot use a sentinel object.
 _DEFAULTS = (str, int, float, bool, list, tuple, dict, Enum, type(None))

@@ -12,6 +12,7 @@ from ...exceptions import ProviderError
 from ...loop_detection import system_notice
 from ...stability import beta
 from ...types import Message, Role, ToolCall
+from ._calls import read_arguments, sent_arguments, with_call_ids, with_sent_names
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
 from ._sdk import Collector, SdkProvider, checked_options, clients_of
 from ._wire import (
@@ -24,12 +25,8 @@ from ._wire import (
     own_data,
     part,
     plain,
-    read_arguments,
-    sent_arguments,
     shortened,
     stream_items,
-    with_call_ids,
-    with_sent_names,
     words,
 )
 

@@ -9,6 +9,14 @@ from ..._mistral import BRIDGE, is_of_mistral
 from ...exceptions import ProviderError
 from ...loop_detection import system_notice
 from ...types import Image, Message, Role, ToolCall
+from ._calls import (
+    read_arguments,
+    sent_arguments,
+    sent_name,
+    with_call_ids,
+    with_sent_names,
+    write_arguments,
+)
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
 from ._sdk import Collector
 from ._wire import (
@@ -23,16 +31,10 @@ from ._wire import (
     own_data,
     part,
     plain,
-    read_arguments,
-    sent_arguments,
-    sent_name,
     shortened,
     stream_items,
     thought_of,
-    with_call_ids,
-    with_sent_names,
     words,
-    write_arguments,
 )
 
 # What servers say of their reasoning beside the text, and refuse to go on without: DeepSeek and

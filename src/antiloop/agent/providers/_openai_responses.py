@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..._frozen import thawed
 from ...exceptions import ProviderError
 from ...types import Image, Message, Role, ToolCall
+from ._calls import read_arguments, sent_arguments, with_call_ids, with_sent_names, write_arguments
 from ._openai_chat import OpenAIApi, ask_in_words, openai_response_format, openai_tools
 from ._protocol import ModelReply, ModelRequest, ReplyEnd, StreamItem, ToolSchema, Usage
 from ._sdk import Collector
@@ -24,14 +25,9 @@ from ._wire import (
     own_data,
     part,
     plain,
-    read_arguments,
-    sent_arguments,
     shortened,
     stream_items,
-    with_call_ids,
-    with_sent_names,
     words,
-    write_arguments,
 )
 
 _REASONING = "reasoning.encrypted_content"

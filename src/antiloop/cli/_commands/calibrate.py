@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ..._replaced_file import named_folders, replaced_file
 from ...loop_detection import LoopDetector
+from .._arguments import add_output, add_recordings
 from .._command import COULD_NOT_RUN, FOUND, add_command, add_format, naming
 from .._detector import add_configured_detector, detector_of, profiles_of, settings_of
 from .._output.terminal import complain, is_watched, say, show_status, tell_page
-from .._recordings import Recordings, add_output, add_recordings
+from .._recordings import Recordings
 
 if TYPE_CHECKING:
     from ...calibration import Calibration

@@ -4,11 +4,12 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
+from .._arguments import add_source
 from .._command import FOUND, add_command, add_format
 from .._detector import add_detector, detector_of, profiles_of
 from .._named_judge import add_judge, consulted
 from .._output.terminal import SeenIds, complain, say, tell_page
-from .._recordings import Skipped, add_source
+from .._recordings import Skipped
 
 if TYPE_CHECKING:
     from ...traces import RecordedRun

@@ -4,10 +4,11 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple
 
+from .._arguments import add_output, add_recordings
 from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_detector, detector_of, profiles_of
 from .._output.terminal import SeenIds, complain, counted, line_of, named, tell
-from .._recordings import Recordings, add_output, add_recordings
+from .._recordings import Recordings
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector

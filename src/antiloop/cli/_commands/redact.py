@@ -5,10 +5,11 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Iterator
 
 from ..._replaced_file import named_folders, replaced_file
+from .._arguments import add_output, add_recordings
 from .._command import COULD_NOT_RUN, add_command, naming
 from .._detector import add_isolated, profiles_of
 from .._output.terminal import counted, line_of, note, say
-from .._recordings import Recordings, add_output, add_recordings
+from .._recordings import Recordings
 
 if TYPE_CHECKING:
     from ...traces import RecordedRun

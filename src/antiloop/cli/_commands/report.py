@@ -10,12 +10,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ContextManager, Iterator, Optional, TextIO
 
 from ..._replaced_file import named_folders, replaced_file
+from .._arguments import add_output, add_recordings
 from .._command import COULD_NOT_RUN, FOUND, CommandFailed, add_command, naming
 from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of
 from .._engines.parallel import add_engine
 from .._named_judge import add_judge
 from .._output.terminal import is_quiet, printable, tell
-from .._recordings import Recordings, add_output, add_recordings
+from .._recordings import Recordings
 
 if TYPE_CHECKING:
     from ...health import HealthProfile

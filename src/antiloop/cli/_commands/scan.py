@@ -5,12 +5,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generator, Optional, Tuple, Union
 
 from ...exceptions import SettingsError
+from .._arguments import add_recordings, path_to_write
 from .._command import COULD_NOT_RUN, FOUND, add_command, add_format
 from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of, settings_of
 from .._engines.parallel import add_engine
 from .._named_judge import add_judge
 from .._output.terminal import complain
-from .._recordings import Recordings, add_recordings, path_to_write
+from .._recordings import Recordings
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector

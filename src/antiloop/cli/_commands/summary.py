@@ -6,11 +6,12 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import add_recordings
 from .._command import COULD_NOT_RUN, add_command, add_format
 from .._detector import add_detector, add_prices, detector_of, prices_of, profiles_of
 from .._engines.parallel import add_engine
 from .._output.terminal import complain, say
-from .._recordings import Recordings, add_recordings
+from .._recordings import Recordings
 from .._summary.period import Period, Since
 
 if TYPE_CHECKING:

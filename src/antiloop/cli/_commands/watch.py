@@ -6,10 +6,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Iterator
 
+from .._arguments import add_source
 from .._command import FOUND, CommandFailed, add_command, add_format
 from .._detector import add_detector, detector_of, profiles_of
 from .._output.terminal import complain, note
-from .._recordings import add_source
 
 if TYPE_CHECKING:
     from ...traces._internal import Begin, LiveVerdict

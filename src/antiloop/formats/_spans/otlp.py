@@ -6,8 +6,8 @@ from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 from ...stability import beta
 from ...types import Role, ToolCall, ToolResult
 from .._content import arguments_of, tag_of, text_of
+from .._growing_history import GrowingHistory
 from .._history import History, round_of_unseen, unlike_others
-from .._history_builder import GrowingHistory
 from .agent_span import AgentSpan
 from .flat_calls import Columns, fits, flat_agent_span
 from .gen_ai import from_gen_ai

@@ -5,8 +5,9 @@ from typing import Any, Dict, Iterable
 from ..._latest import Latest
 from ...stability import beta
 from .._content import field_of, flag_of, optional_text, tag_of, text_of, time_of
+from .._growing_history import keep_latest
 from .._history import History
-from .._history_builder import HistoryBuilder, keep_latest
+from .._history_builder import HistoryBuilder
 from .._messages.anthropic import add_blocks, add_words, blocks_of, words_of
 
 SYNTHETIC = "<synthetic>"

@@ -20,8 +20,9 @@ from .._content import (
     texts_in,
     time_of,
 )
+from .._growing_history import keep_latest
 from .._history import History
-from .._history_builder import HistoryBuilder, keep_latest
+from .._history_builder import HistoryBuilder
 
 _NO_TOOLS = frozenset(
     """
