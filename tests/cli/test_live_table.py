@@ -141,11 +141,11 @@ def test_a_terminal_is_drawn_in_place_resized_and_given_back(tmp_path, number, s
 
 
 def test_a_fault_gives_the_terminal_back_too(tmp_path, monkeypatch, capsys):
-    def said(sessions):
+    def fail(sessions):
         raise RuntimeError("a fault")
 
     monkeypatch.setattr(watching, "is_in_place", lambda format_: True)
-    monkeypatch.setattr(watching.LiveSessions, "said", said)
+    monkeypatch.setattr(watching.LiveSessions, "new_verdicts", fail)
     with pytest.raises(RuntimeError, match="a fault"):
         main(["watch", str(tmp_path)])
     assert capsys.readouterr().out.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")

@@ -37,7 +37,7 @@ def test_a_damaged_recording_is_followed_or_refused(damaged, tmp_path):
             for part in (data[:cut], data[cut:]):
                 with path.open("ab") as whole:
                     whole.write(part)
-                for run, step, verdict in file.said():
+                for run, step, verdict in file.new_verdicts():
                     assert 0 <= step < getattr(run, "forgotten", 0) + len(run.build(0))
                     assert verdict.detection is not None
         file.close()

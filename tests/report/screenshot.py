@@ -47,7 +47,7 @@ def served_examples(folder):
     options = {"on_file": str, "on_trouble": print, "clock": lambda: NOW_S}
     sessions = LiveSessions([str(folder)], LoopDetector.escalating(), **options)
     with closing(sessions), closing(PageServer(Board(), str, print)) as server:
-        list(sessions.said())
+        list(sessions.new_verdicts())
         server.board.show(live_row(each, NOW_S) for each in sessions.sessions)
         yield server.url
 

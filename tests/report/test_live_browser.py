@@ -40,7 +40,7 @@ class Live:
 
     def show(self):
         self.now_s += 10
-        list(self.sessions.said())
+        list(self.sessions.new_verdicts())
         for number, each in enumerate(self.sessions.sessions):
             each.written_s = self.now_s - number
         self.board.show(live_row(each, self.now_s) for each in self.sessions.sessions)

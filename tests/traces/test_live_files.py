@@ -40,7 +40,7 @@ def add(path, *values, mode="a"):
 
 
 def steps(recording):
-    return [(os.path.basename(run.source), step) for run, step, _ in recording.said()]
+    return [(os.path.basename(run.source), step) for run, step, _ in recording.new_verdicts()]
 
 
 class Sessions(LiveSessions):
@@ -64,7 +64,7 @@ class Sessions(LiveSessions):
 
     def heard(self, seconds):
         self.now_s += seconds
-        return [(os.path.basename(run.source), *each) for run, *each in self.said()]
+        return [(os.path.basename(run.source), *each) for run, *each in self.new_verdicts()]
 
     def write(self, path, *values, mode="a"):
         add(path, *values, mode=mode)

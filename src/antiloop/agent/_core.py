@@ -253,10 +253,10 @@ def _second_opinion(ctx: _RunContext, case: CaseFile) -> Steps[Optional[LoopVerd
         return None
     opinion = yield from ask_judge(detector.second_opinion, case)
     answer = {} if opinion is None else opinion.to_dict()
-    said = "gave no opinion" if opinion is None else f"finds it {_STUCK[opinion.stuck]}"
+    finding = "gave no opinion" if opinion is None else f"finds it {_STUCK[opinion.stuck]}"
     ctx.record(
         StepType.SECOND_OPINION,
-        f"A judge of the run {said}.",
+        f"A judge of the run {finding}.",
         step=case.step,
         suspicion=case.suspicion,
         **answer,

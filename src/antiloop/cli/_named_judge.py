@@ -115,12 +115,12 @@ def consulted(
     if options is None or not isinstance(options.judge, NamedJudge):
         return run, None
     from ..agent._internal import ask
-    from ..formats._internal import judged, moments_of
+    from ..formats._internal import moments_of, verdict_at
 
     asked, known = QuestionCount(), dict(run.opinions)
     monitor = detector.monitor(client=run.client, run_id=run.run_id, live=False, opinions=known)
     for moment in moments_of(run):
-        case = judged(monitor, run, moment).case
+        case = verdict_at(monitor, run, moment).case
         if case is None:
             continue
         opinion = ask(options, case)

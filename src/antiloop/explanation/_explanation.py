@@ -10,7 +10,7 @@ from .._lazy import lazy_method
 from .._short_repr import Shown
 from .._text.masking import Masking
 from ..formats import TextMessage
-from ..formats._internal import Moment, judged, moments_of, step_of, without_thoughts
+from ..formats._internal import Moment, moments_of, step_of, verdict_at, without_thoughts
 from ..loop_detection import LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from ..loop_detection._internal import GO_ON, RANK, check_detector
 from ..stability import beta
@@ -103,7 +103,7 @@ def explain(run: RecordedRun, detector: LoopDetector, step: Optional[int] = None
     earlier, these = _parted(run, step)
     monitor = replaying(run, detector)
     for moment in earlier:
-        judged(monitor, run, moment)
+        verdict_at(monitor, run, moment)
     before = monitor.snapshot()
     judging = _Judging(detector, monitor, run)
     looks = [judging.look(moment) for moment in these]
@@ -129,14 +129,14 @@ class _Judging:
 
     def look(self, moment: Moment) -> Explanation:
         """Judge the next moment, and say what the window holds then."""
-        said = judged(self._monitor, self._run, moment)
-        is_stronger = RANK[said.action] > RANK[self.verdict.action]
+        verdict = verdict_at(self._monitor, self._run, moment)
+        is_stronger = RANK[verdict.action] > RANK[self.verdict.action]
         if is_stronger or self.verdict.detection is None:
             self.verdict = (
-                said if is_stronger else max(self.verdict, said, key=attrgetter("suspicion"))
+                verdict if is_stronger else max(self.verdict, verdict, key=attrgetter("suspicion"))
             )
             self.counts = tuple(self._counts_of_words()) if self._run.messages else ()
-        return self._explained(step_of(moment), said)
+        return self._explained(step_of(moment), verdict)
 
     def _counts_of_words(self) -> Iterator[Count]:
         found = self.verdict.detection

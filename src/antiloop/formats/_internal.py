@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         pydantic_ai,
         strands,
     )
-    from ._moment import Moment, judged, known_by, moments_of, step_of, verdicts_of
+    from ._moment import Moment, moments_of, read_by, step_of, verdict_at, verdicts_of
     from ._spans import observability
     from ._spans.agent_span import AgentSpan
     from ._spans.flat_calls import Row, rows_in
@@ -80,7 +80,7 @@ _HOMES = {
     "_messages.pydantic_ai": "pydantic_ai",
     "_messages.strands": "strands",
     "_history": "is_made_unique made_unique without_thoughts",
-    "_moment": "Moment judged known_by moments_of step_of verdicts_of",
+    "_moment": "Moment moments_of read_by step_of verdict_at verdicts_of",
     "_spans.agent_span": "AgentSpan",
     "_spans.flat_calls": "Row rows_in",
     "_spans.gen_ai": "conversation_of",

@@ -46,7 +46,7 @@ def moments_of(run: KnownRun) -> Iterator[Moment]:
     yield from reversed(waiting)
 
 
-def judged(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
+def verdict_at(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
     """Pass a moment to a monitor, and return the verdict."""
     if not isinstance(moment, TextMessage):
         start, stop = moment
@@ -63,7 +63,7 @@ def judged(monitor: LoopMonitor, run: KnownRun, moment: Moment) -> LoopVerdict:
 def verdicts_of(monitor: LoopMonitor, run: KnownRun) -> Iterator[Tuple[int, LoopVerdict]]:
     """Pass a whole run to a monitor, and yield its verdicts with their steps."""
     for moment in moments_of(run):
-        verdict = judged(monitor, run, moment)
+        verdict = verdict_at(monitor, run, moment)
         if verdict.action is not LoopAction.CONTINUE:
             yield step_of(moment), verdict
 
@@ -81,8 +81,8 @@ def step_of(moment: Moment, since: int = 0) -> int:
     return max(0, since + last - 1)
 
 
-def known_by(profile: ClientProfile, run: KnownRun) -> History:
-    """Return a run as the profile of its client shows it.
+def read_by(profile: ClientProfile, run: KnownRun) -> History:
+    """Return a run as the profile of its client reads it.
 
     A profile that is applied twice changes nothing the second time.
     """

@@ -101,11 +101,11 @@ class CallGuard(Lookout):
         Raises:
             LoopDetectedError: if the run should end.
         """
-        self._judge(self._left(call, result))
+        self._decide(self._left(call, result))
 
     async def aend(self, call: ToolCall, result: Optional[ToolResult]) -> None:
         """Do what `end` does; the event loop goes on while a judge is asked."""
-        await self._ajudge(self._left(call, result))
+        await self._adecide(self._left(call, result))
 
     async def afail(self, call: ToolCall, error: BaseException) -> None:
         """Do what `fail` does; the event loop goes on while a judge is asked."""
@@ -190,7 +190,7 @@ class CallGuard(Lookout):
             self._asking = verdict.case
             return verdict
 
-    def _judge(self, verdict: Optional[LoopVerdict]) -> None:
+    def _decide(self, verdict: Optional[LoopVerdict]) -> None:
         if verdict is None:
             return
         try:
@@ -200,7 +200,7 @@ class CallGuard(Lookout):
             raise
         self._carry_out(verdict, opinion)
 
-    async def _ajudge(self, verdict: Optional[LoopVerdict]) -> None:
+    async def _adecide(self, verdict: Optional[LoopVerdict]) -> None:
         if verdict is None:
             return
         try:
@@ -240,7 +240,7 @@ class Together:
 
     def __exit__(self, kind: object, *raised: object) -> None:
         if kind is None:
-            self._guard._judge(self._guard._left(self))
+            self._guard._decide(self._guard._left(self))
         else:
             self._guard._abandon(self)
 
@@ -249,7 +249,7 @@ class Together:
 
     async def __aexit__(self, kind: object, *raised: object) -> None:
         if kind is None:
-            await self._guard._ajudge(self._guard._left(self))
+            await self._guard._adecide(self._guard._left(self))
         else:
             self._guard._abandon(self)
 

@@ -198,9 +198,9 @@ class Guard(Lookout):
                 round does not count: none of it has run.
             call: which call; its id finds its round.
         """
-        return self._known_after(without_round_of(call, history)).before(call)
+        return self._monitor_after(without_round_of(call, history)).before(call)
 
-    def _known_after(self, past: History) -> LoopMonitor:
+    def _monitor_after(self, past: History) -> LoopMonitor:
         """Return the monitor of a run so far, to ask it about calls alone."""
         known, key = self._past, _key_of(past)
         if known is None or known[0] != key:
@@ -353,18 +353,18 @@ class _KnownOpinions:
     """
 
     def __init__(self) -> None:
-        self._said: Latest[str, Optional[Opinion]] = Latest(_KEPT_OPINIONS)
+        self._opinions: Latest[str, Optional[Opinion]] = Latest(_KEPT_OPINIONS)
 
     def note(self, rounds: Sequence[History], opinion: Optional[Opinion]) -> None:
         """Keep what was said about the last of these rounds; None for no opinion."""
-        self._said[_places(rounds)[-1]] = opinion
+        self._opinions[_places(rounds)[-1]] = opinion
 
     def about(self, rounds: Sequence[History]) -> List[Sequence[Optional[Opinion]]]:
         """Return for each of these rounds what was said about it; empty if no judge was asked."""
-        if not self._said:
+        if not self._opinions:
             return [()] * len(rounds)
         places = _places(rounds)
-        return [(self._said[place],) if place in self._said else () for place in places]
+        return [(self._opinions[place],) if place in self._opinions else () for place in places]
 
 
 def _places(rounds: Sequence[History]) -> List[str]:

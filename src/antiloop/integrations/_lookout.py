@@ -172,5 +172,5 @@ def detector_key(detector: LoopDetector, ignored: Iterable[str]) -> str:
     attributes.
     """
     options = {name: getattr(detector, name) for name in inspect.signature(LoopDetector).parameters}
-    known = canonical_json([type(detector), options, sorted(ignored)])
-    return sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    text = canonical_json([type(detector), options, sorted(ignored)])
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

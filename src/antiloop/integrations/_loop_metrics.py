@@ -165,8 +165,8 @@ class LoopMetrics(AgentObserver):
 
     def on_second_opinion(self, run_id: str, case: CaseFile, opinion: Optional[Opinion]) -> None:
         """Count a question to a judge."""
-        said = "none" if opinion is None else "stuck" if opinion.stuck else "not_stuck"
-        self.count("questions", 1, {"opinion": said, "preset": self._preset})
+        answer = "none" if opinion is None else "stuck" if opinion.stuck else "not_stuck"
+        self.count("questions", 1, {"opinion": answer, "preset": self._preset})
 
     def on_webhook_dropped(self) -> None:
         """Count a loop that was not posted: ``Webhook(on_dropped=metrics.on_webhook_dropped)``."""

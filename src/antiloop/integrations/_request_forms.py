@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
 
 from .._mistral import BRIDGE
 from ..formats import History, from_anthropic, from_openai_chat, from_openai_responses
-from ..formats._internal import anthropic, field_of, items_of, known_by, tag_of
+from ..formats._internal import anthropic, field_of, items_of, read_by, tag_of
 from ..formats._internal import openai_responses as responses
 from ..loop_detection import ClientProfile
 
@@ -170,7 +170,7 @@ class Request:
     def history(self) -> History:
         """The conversation, as the client's profile shows it."""
         history = self.form.read(list(_of_person(self.messages, self.profile)))
-        return known_by(self.profile, history)
+        return read_by(self.profile, history)
 
     @cached_property
     def turn(self) -> History:

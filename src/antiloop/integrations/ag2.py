@@ -97,7 +97,7 @@ class _Turn(BaseMiddleware):
         """Refuse the call, or let it run."""
         if self._run is None:  # a turn that goes on from its calls
             events = await context.stream.history.get_events()
-            self._run = self._known_from(list(filter(_is_message, events)))
+            self._run = self._monitor_from(list(filter(_is_message, events)))
         verdict = self._run.before(ToolCall(event.name, event.arguments, event.id))
         if verdict.action is LoopAction.BLOCK:
             return ToolResultEvent.from_call(event, verdict.message)
@@ -105,7 +105,7 @@ class _Turn(BaseMiddleware):
 
     async def _verdict_on(self, events: Sequence[Any]) -> LoopVerdict:
         if self._run is None:
-            self._run = self._known_from(events)
+            self._run = self._monitor_from(events)
         together = events[_last_reply(events) :]
         # Others may ask the model again after the same round.
         if together[-1:] and together[-1] is not self._judged:
@@ -117,7 +117,7 @@ class _Turn(BaseMiddleware):
                 self._guard.tell(self._verdict, self._run_id, self._run)
         return self._verdict
 
-    def _known_from(self, events: Sequence[Any]) -> LoopMonitor:
+    def _monitor_from(self, events: Sequence[Any]) -> LoopMonitor:
         """Return the monitor of the turn, up to before the last reply."""
         past = self._guard.recent(events[: _last_reply(events)])
         return self._guard.replayed(_read(past), self._run_id)

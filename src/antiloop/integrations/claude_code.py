@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Tuple, Union
 
 from .._latest import Latest
 from ..formats import History, from_claude_transcript
-from ..formats._internal import field_of, items_of, known_by, optional_text, text_of, timed
+from ..formats._internal import field_of, items_of, optional_text, read_by, text_of, timed
 from ..loop_detection import ClientProfile, LoopAction, LoopVerdict
 from ..loop_detection._internal import asked_of
 from ..stability import stable
@@ -84,7 +84,7 @@ class LoopGuard(Guard):
             return {}
         history = late.completed(history)
         if kind == "PreToolUse":
-            answer = self._before_tool(event, known_by(self.profile, settled(history)))
+            answer = self._before_tool(event, read_by(self.profile, settled(history)))
             why = answer.get("hookSpecificOutput", {}).get("permissionDecisionReason")
             if why:
                 late.add([(_call_of(event), ToolResult(why, is_error=True))])
@@ -96,7 +96,7 @@ class LoopGuard(Guard):
         whole = _with(answers, history, self._clock())
         if _refusals_in(history):  # the run has ended; older versions do not end it at a call
             return ended(stopped(LoopVerdict())) if _refusals_in(whole) > REFUSALS else {}
-        return known_by(self.profile, whole)
+        return read_by(self.profile, whole)
 
     def _lines(self, event: Mapping[str, Any]) -> List[Any]:
         tail = tail_of(transcript_of(dict(event)), self._kept)

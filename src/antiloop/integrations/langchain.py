@@ -52,7 +52,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
 
     Each round is judged before the next model call: the model gets a notice, or is asked for its
     last words, or the run ends with a last message that says why, or `LoopDetectedError` reaches
-    the caller. Refused calls get an error as their result. What is known of the run is a private
+    the caller. Refused calls get an error as their result. What is saved of the run is a private
     field of the agent's state, so it survives checkpoints, and summaries that take the old messages
     away. A model that is streamed is left where it repeats itself without end in its thoughts, and
     the run ends.
@@ -70,7 +70,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
             return None
         monitor = self._monitor(state)
         *_, said = (each for each in messages if lc_messages.kind_of(each) == "human")
-        monitor.last_reply()  # what came before is known to the observers
+        monitor.last_reply()  # what came before is saved to the observers
         monitor.user_message(text_of(said.content))
         self.tell_reply(monitor, _thread())
         return self._update(state, monitor, _id_of(_last_round(messages)))
@@ -96,7 +96,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         monitor, messages = self._monitor(state), state["messages"]
         together = _last_round(messages)
         held = sum(len(lc_messages.calls_of(each)) for each in _before(together, messages))
-        mark = heeded(monitor, self._known(state).get("mark"), held)
+        mark = heeded(monitor, self._saved(state).get("mark"), held)
         return monitor, self.record(monitor, _read(together)), mark
 
     def _carried_out(
@@ -111,7 +111,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         has_notice = verdict.action in (LoopAction.NOTIFY, LoopAction.CONCLUDE)
         notice = self.notice(verdict) if has_notice else ""
         ending = stopped(verdict) if verdict.action is LoopAction.CONCLUDE else ""
-        judged = _id_of(together) or self._known(state).get("judged")
+        judged = _id_of(together) or self._saved(state).get("judged")
         update = self._update(state, monitor, judged, notice, mark, ending)
         if verdict.action is LoopAction.STOP:
             update.update(messages=[AIMessage(stopped(verdict))], jump_to="end")
@@ -122,7 +122,7 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         """Answer the calls that are refused, so that only the others run."""
         together, monitor = _last_round(state["messages"]), self._monitor(state)
         pending = _pending_in(together)
-        ending = self._known(state).get("ending")
+        ending = self._saved(state).get("ending")
         if ending and pending:  # the model was asked for its last words, and calls all the same
             answered = [_refusal_of(call, _WITHDRAWN) for call in pending]
             last = AIMessage(text_of(together[0].content) or ending)
@@ -153,25 +153,25 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
 
     def _monitor(self, state: Any) -> LoopMonitor:
         """Take up the run where the last hook left it, else from what the conversation holds."""
-        messages, known = state["messages"], self._known(state)
-        if known:
+        messages, saved = state["messages"], self._saved(state)
+        if saved:
             monitor = self.monitor(_thread())
             try:
-                monitor.restore(known.get("run", {}))
+                monitor.restore(saved.get("run", {}))
                 return monitor
             except SnapshotError as error:
                 _logger.warning("the checkpoint cannot be used, the messages are read: %s", error)
         past = _before(_last_round(messages), messages)
         return self.replayed(from_langchain(self.recent(past)), _thread())
 
-    def _known(self, state: Any) -> Dict[str, Any]:
+    def _saved(self, state: Any) -> Dict[str, Any]:
         """Return what the hook before left; nothing in a run that began without the guard."""
-        known = (state.get("antiloop") or {}).get(self.name)
-        return known if isinstance(known, dict) else {}
+        saved = (state.get("antiloop") or {}).get(self.name)
+        return saved if isinstance(saved, dict) else {}
 
     def _is_judged(self, state: Any) -> bool:
         """Whether the model is asked once more after the same round."""
-        judged = self._known(state).get("judged")
+        judged = self._saved(state).get("judged")
         return bool(judged) and judged == _id_of(_last_round(state["messages"]))
 
     def _update(
@@ -183,12 +183,12 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
         mark: int = 0,
         ending: str = "",
     ) -> Dict[str, Any]:
-        known = {"run": monitor.snapshot(), "judged": judged, "notice": notice, "mark": mark}
-        known["ending"] = ending
-        return {"antiloop": {**(state.get("antiloop") or {}), self.name: known}}
+        saved = {"run": monitor.snapshot(), "judged": judged, "notice": notice, "mark": mark}
+        saved["ending"] = ending
+        return {"antiloop": {**(state.get("antiloop") or {}), self.name: saved}}
 
     def _with_notice(self, request: Any) -> Any:
-        notice = self._known(request.state).get("notice")
+        notice = self._saved(request.state).get("notice")
         if not notice:
             return request
         bridge = [AIMessage(BRIDGE)] if _wants_bridge(request) else []

@@ -118,7 +118,7 @@ class LoopGuard(Guard):
             return ToolGuardrailFunctionOutput.reject_content(WITHDRAWN)
         call = ToolCall(context.tool_name, context.tool_arguments, context.tool_call_id)
         self._requests.note(_item(call), last)
-        verdict = self._known_after(from_openai_responses(last.items)).before(call)
+        verdict = self._monitor_after(from_openai_responses(last.items)).before(call)
         if verdict.action is LoopAction.BLOCK:
             return ToolGuardrailFunctionOutput.reject_content(verdict.message)
         return ToolGuardrailFunctionOutput.allow()

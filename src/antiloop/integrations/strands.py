@@ -142,8 +142,8 @@ class LoopGuard(Guard):
         monitor = self._monitors[agent]
         verdict = await self.aasked(monitor, verdict, str(agent.agent_id))
         judged, mark = _ids(agent.messages), self._marks.get(agent)
-        known = {"window": monitor.snapshot(), "judged": judged, "mark": mark}
-        agent.state.set(self._key, known)
+        saved = {"window": monitor.snapshot(), "judged": judged, "mark": mark}
+        agent.state.set(self._key, saved)
         return verdict
 
     def _heed(self, agent: Any, history: History, rounds: int) -> None:
@@ -161,15 +161,15 @@ class LoopGuard(Guard):
     def _begin(self, agent: Any, *, may_ask: bool) -> LoopVerdict:
         """Take over what is known of an agent, and look at the rounds that came since."""
         monitor, history = self.monitor(str(agent.agent_id)), self._history(agent)
-        known = agent.state.get(self._key)
+        saved = agent.state.get(self._key)
         since = len(list(history.rounds()))
         try:
-            monitor.restore(known["window"])
-            since = _rounds_since(known["judged"], history)
-        except (KeyError, TypeError, SnapshotError):  # nothing is known, or by another version
+            monitor.restore(saved["window"])
+            since = _rounds_since(saved["judged"], history)
+        except (KeyError, TypeError, SnapshotError):  # nothing is saved, or by another version
             pass
         self._monitors[agent] = monitor
-        self._marks[agent] = known.get("mark") if isinstance(known, dict) else None
+        self._marks[agent] = saved.get("mark") if isinstance(saved, dict) else None
         self._heed(agent, history, since)
         return self._show(monitor, history, since, may_ask=may_ask)
 

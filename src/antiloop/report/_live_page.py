@@ -58,9 +58,9 @@ def live_run(run: RecordedRun, number: int, profile: HealthProfile) -> str:
     run = run.priced(profile.prices)
     masking = profile.detector.masking
     picture = drawn(run, health, masking)
-    known = summary(run, health, picture, number, masking)
-    plain = "".join(plain_run(known, picture))
-    return as_json({"about": known, "data": as_json(picture.data), "plain": plain})
+    about = summary(run, health, picture, number, masking)
+    plain = "".join(plain_run(about, picture))
+    return as_json({"about": about, "data": as_json(picture.data), "plain": plain})
 
 
 def _by_trouble(row: Dict[str, Any]) -> Tuple[bool, float, float]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Collection, Iterable
 
-from ..formats._internal import known_by
+from ..formats._internal import read_by
 from ..loop_detection import ClientProfile
 from ..loop_detection._internal import PROFILES
 from ._recorded_run import Client, RecordedRun
@@ -43,7 +43,7 @@ class OwnClients:
         """Return a run as the profile of its client shows it."""
         client = self.known(run.client, {call.tool_name for call in run.calls})
         if isinstance(client, ClientProfile):
-            return replace(run, client=client, **vars(known_by(client, run)))
+            return replace(run, client=client, **vars(read_by(client, run)))
         return run if client == run.client else replace(run, client=None)
 
 

@@ -60,9 +60,9 @@ def pieces_of(path: str, source: Optional[str] = None) -> Iterator[Piece]:
         return
     try:
         with open_lines(path) as (_, lines):
-            head, known = _head(lines, source)
-            if known is not None:
-                yield from _cut(path, known, chain(head, lines), PIECE)
+            head, cuttable = _head(lines, source)
+            if cuttable is not None:
+                yield from _cut(path, cuttable, chain(head, lines), PIECE)
             elif is_ours:
                 yield from _cut(path, source, chain(head, lines), WHOLE)
             else:
@@ -106,9 +106,9 @@ def _head(lines: Iterable[Line], source: Optional[str]) -> Tuple[List[Line], Opt
     for line in lines:
         head.append(line)
         record = record_of(*line)
-        known = recognition.look(record)
-        if known is not None:
-            return head, known.name if known.follow is None else None
+        named = recognition.look(record)
+        if named is not None:
+            return head, named.name if named.follow is None else None
         if record.broken or recognition.is_enough:
             break
     return head, None

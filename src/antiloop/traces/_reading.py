@@ -111,9 +111,9 @@ def _recognize(
     """Find the format of a stream, and return what was taken from it."""
     recognition = Recognition(source)
     for record in stream:
-        known = recognition.look(record)
-        if known is not None:
-            return known, recognition.looked_at
+        named = recognition.look(record)
+        if named is not None:
+            return named, recognition.looked_at
         if recognition.is_enough:
             break
     if recognition.likely is not None:
@@ -175,16 +175,16 @@ class Recognition:
         """Take the next record, and return the format once it is clear."""
         self.looked_at.append(record)
         if not record.broken:
-            known = self._named or _found_in(record.value, recognize)
-            if known is not None:
-                return known
+            found = self._named or _found_in(record.value, recognize)
+            if found is not None:
+                return found
             self.likely = self.likely or _found_in(record.value, likely)
         return self.likely if self.is_enough else None
 
 
 def _found_in(value: Any, find: Callable[[Any], Optional[TraceFormat]]) -> Optional[TraceFormat]:
     """Find the format of a value, or of the list of runs that it is."""
-    known = find(value)
-    if known is None and isinstance(value, list):
+    found = find(value)
+    if found is None and isinstance(value, list):
         return next(filter(None, map(find, value[:LOOK_AHEAD])), None)
-    return known
+    return found

@@ -222,8 +222,8 @@ class RunRecorder(AgentObserver):
             usage = reply.usage
             amounts = {"input": usage.input_tokens, "output": usage.output_tokens}
             tokens = amounts if any(amounts.values()) else None
-            said = {"tokens": tokens, "output": reply.text or None}
-            self._write(run_id, "llm_call_completed", said).tells_replies = True
+            fields = {"tokens": tokens, "output": reply.text or None}
+            self._write(run_id, "llm_call_completed", fields).tells_replies = True
 
     def on_said(self, run_id: str, text: str) -> None:
         """Record what the model said, where the host does not report whole replies."""

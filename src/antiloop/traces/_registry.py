@@ -132,13 +132,13 @@ FORMATS: Dict[str, TraceFormat] = {
 
 def recognize(value: Any) -> Optional[TraceFormat]:
     """Find the format that a JSON value can only belong to."""
-    known = likely(value)
-    return None if known is None or (known.is_sure and not known.is_sure(value)) else known
+    found = likely(value)
+    return None if found is None or (found.is_sure and not found.is_sure(value)) else found
 
 
 def likely(value: Any) -> Optional[TraceFormat]:
     """Find the first format that a JSON value may belong to."""
-    return next((known for known in FORMATS.values() if known.recognizes(value)), None)
+    return next((found for found in FORMATS.values() if found.recognizes(value)), None)
 
 
 EMPTY = "no recorded runs here: it is empty"

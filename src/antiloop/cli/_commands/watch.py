@@ -95,7 +95,7 @@ def _said(args: argparse.Namespace) -> "Iterator[LiveVerdict]":
 def _until_interrupted(recording: Any) -> "Iterator[LiveVerdict]":
     try:
         while True:
-            yield from recording.said()
+            yield from recording.new_verdicts()
             time.sleep(_PAUSE_S)
     finally:
         recording.close()

@@ -84,9 +84,9 @@ class Watching:
     def go_on(self) -> None:
         """Look, show and wait, until there is nothing left to follow."""
         while not self._sessions.is_empty:
-            for said in self._sessions.said():
+            for each in self._sessions.new_verdicts():
                 self.status = FOUND
-                self._view.said(*said)
+                self._view.said(*each)
                 if time.monotonic() - self._drawn_s > _DRAW_S:
                     self._draw()
             self._draw()
@@ -94,10 +94,10 @@ class Watching:
 
     def _draw(self) -> None:
         self._drawn_s = time.monotonic()
-        known, now_s = self._sessions.sessions, time.time()
-        self._view.draw(known, now_s)
+        sessions, now_s = self._sessions.sessions, time.time()
+        self._view.draw(sessions, now_s)
         if self._board is not None:
-            self._board.show(live_row(each, now_s) for each in known)
+            self._board.show(live_row(each, now_s) for each in sessions)
 
 
 def watch_many(args: argparse.Namespace) -> int:

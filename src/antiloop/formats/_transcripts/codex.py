@@ -76,8 +76,8 @@ def _unwrapped(text: str) -> Tuple[str, Optional[int], bool]:
     header = _HEADER.match(text)
     if header is None or "Wall time:" not in header[1]:
         return text, None, False
-    said = _EXIT_CODE.search(header[1])
-    return text[header.end() :], int(said[1]) if said else None, _RUNNING in header[1]
+    found = _EXIT_CODE.search(header[1])
+    return text[header.end() :], int(found[1]) if found else None, _RUNNING in header[1]
 
 
 def item_of(line: Any) -> Any:
@@ -95,5 +95,5 @@ def seconds_of(item: Any) -> Optional[float]:
     if isinstance(parsed, Mapping):
         return number(field_of(parsed.get("metadata"), "duration_seconds"))
     header = _HEADER.match(text)
-    said = _WALL_TIME.search(header[1]) if header else None
-    return number(said[1]) if said else None
+    found = _WALL_TIME.search(header[1]) if header else None
+    return number(found[1]) if found else None

@@ -114,8 +114,8 @@ class Loop(NamedTuple):
     def last(self) -> LoopDetection:
         """Return what the first detector found last, when the loop was longest."""
         first = self.detectors[0]
-        said = [each.detection for _, each in self.verdicts if each.detection]
-        return [found for found in said if found.detector_name == first][-1]
+        detections = [each.detection for _, each in self.verdicts if each.detection]
+        return [found for found in detections if found.detector_name == first][-1]
 
     @property
     def message(self) -> str:
@@ -216,15 +216,15 @@ class _Groups:
     def __init__(self) -> None:
         self.all: List[_Group] = []
         self.wasted: Set[int] = set()
-        self._known: Dict[str, _Group] = {}
+        self._by_identity: Dict[str, _Group] = {}
         self._owners: Dict[int, _Group] = {}
 
     def add(self, step: int, verdict: LoopVerdict, found: LoopDetection) -> None:
-        group = self._known.get(found.identity) or self._sharing(found.indices)
+        group = self._by_identity.get(found.identity) or self._sharing(found.indices)
         if group is None:
             group = _Group()
             self.all.append(group)
-        self._known[found.identity] = group
+        self._by_identity[found.identity] = group
         group.add(step, verdict, found)
         for index in found.indices:
             if self._owners.setdefault(index, group) is group:

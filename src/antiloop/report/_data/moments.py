@@ -40,9 +40,9 @@ def moments_of(run: RecordedRun) -> Moments:
     steps = []
     for step, (call, result) in enumerate(zip(run.calls, run.results)):
         at, took = events.get(step, (None, None))
-        known = _length(result.duration_s) if result else None
+        own = _length(result.duration_s) if result else None
         start = _time(call.started_at)
-        steps.append((at if start is None else start, took if known is None else known))
+        steps.append((at if start is None else start, took if own is None else own))
     spans += steps
     starts = [at for at, _ in spans if at is not None]
     if not starts:
@@ -86,8 +86,8 @@ def length_of(seconds: Optional[float]) -> str:
 
 
 def _time(value: Any) -> Optional[float]:
-    known = _length(value)
-    return known if known is not None and 0 < known < _LATEST_S else None
+    seconds = _length(value)
+    return seconds if seconds is not None and 0 < seconds < _LATEST_S else None
 
 
 def _length(value: Any) -> Optional[float]:

@@ -131,7 +131,7 @@ class _Features(Sequence[CallFeatures]):
     def __init__(self, run: RecordedRun) -> None:
         self._run = run
         self._asked = [asked_of(call) for call in run.calls]
-        self._known: Dict[int, CallFeatures] = {}
+        self._read: Dict[int, CallFeatures] = {}
         self.calls = [each.call for each in self._asked]
         """The fingerprints of the calls."""
         self.tools = [each.tool for each in self._asked]
@@ -141,10 +141,10 @@ class _Features(Sequence[CallFeatures]):
         return len(self._asked)
 
     def __getitem__(self, step: Any) -> Any:
-        if step not in self._known:
+        if step not in self._read:
             asked = self._asked[step]
-            self._known[step] = CallFeatures.of(asked, self._run.results[step])
-        return self._known[step]
+            self._read[step] = CallFeatures.of(asked, self._run.results[step])
+        return self._read[step]
 
 
 def _tools(features: _Features, calls: "_Numbered", masking: Masking) -> List[Dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Callable, Iterable, Iterator, List, Optional, Set, Tuple
 from ..._latest import Latest
 from ...exceptions import NoTrace
 from ...formats import History, TextMessage
-from ...formats._internal import Moment, judged, known_by, moments_of, step_of
+from ...formats._internal import Moment, moments_of, read_by, step_of, verdict_at
 from ...loop_detection import ClientProfile, LoopAction, LoopDetector, LoopMonitor, LoopVerdict
 from .._own_clients import NO_OWN, OwnClients
 from .._reading import Recognition, good_records
@@ -60,18 +60,18 @@ class LiveReplay:
         for moment in islice(moments_of(history), self._heard, None):
             if not self._note(moment, before, complete):
                 return
-            yield step_of(moment, before), judged(self._monitor, history, moment)
+            yield step_of(moment, before), verdict_at(self._monitor, history, moment)
 
     def _read(self, history: History) -> History:
-        """Return what came since as the profile of the run's client shows it."""
+        """Return what came since as the profile of the run's client reads it."""
         if self._clients:
             self._tools.update(call.tool_name for call in history.calls)
         client = self._clients.known(self.run.client, self._tools)
         if client is not self._client:  # the tools that a run uses tell by and by
-            known, self._client = self._monitor.snapshot(), client
+            state, self._client = self._monitor.snapshot(), client
             self._monitor = self._begun()
-            self._monitor.restore(known)
-        return known_by(client, history) if isinstance(client, ClientProfile) else history
+            self._monitor.restore(state)
+        return read_by(client, history) if isinstance(client, ClientProfile) else history
 
     def _begun(self) -> LoopMonitor:
         return self._detector.monitor(client=self._client, live=False, can_ask=False)
@@ -136,7 +136,7 @@ class LiveLines:
         self._on_trouble = on_trouble
         self._on_verdict = on_verdict
         self._recognition = Recognition(source)
-        self._known: Optional[Tuple[TraceFormat, TakeRecord]] = None
+        self._format: Optional[Tuple[TraceFormat, TakeRecord]] = None
         self._replays: Latest[RunUnderWay, LiveReplay] = Latest(RUNS_UNDER_WAY)
 
     def take(self, number: int, line: str) -> Iterator[LiveVerdict]:
@@ -149,8 +149,8 @@ class LiveLines:
         if not line or line.isspace():
             return
         record = record_of(number, line)
-        if self._known is not None:
-            yield from self._said_after([record], *self._known)
+        if self._format is not None:
+            yield from self._verdicts_in([record], *self._format)
             return
         named = self._recognition.look(record)
         if named is not None:
@@ -164,7 +164,7 @@ class LiveLines:
         Raises:
             NoTrace: if none of them holds a recorded run.
         """
-        if self._known is None:
+        if self._format is None:
             if self._recognition.likely is None:
                 raise self._no_trace()
             yield from self._begun(self._recognition.likely)
@@ -174,23 +174,23 @@ class LiveLines:
     def _begun(self, named: TraceFormat) -> Iterator[LiveVerdict]:
         """Begin to judge with what was looked at until its format was clear."""
         follow = named.follow or each_by_itself(named.read)
-        self._known = named, follow(self._name, self._report)
+        self._format = named, follow(self._name, self._report)
         waiting, self._recognition.looked_at = self._recognition.looked_at, []
-        return self._said_after(waiting, *self._known)
+        return self._verdicts_in(waiting, *self._format)
 
     def _no_trace(self) -> NoTrace:
         if not self._recognition.looked_at:
             return NoTrace(f"{self._name}: {EMPTY}")
         return NoTrace(f"{self._name}: no lines of a recorded run here; expected {expected()}")
 
-    def _said_after(
+    def _verdicts_in(
         self, found: List[Record], named: TraceFormat, take: TakeRecord
     ) -> Iterator[LiveVerdict]:
         for record in good_records(found, named, self._report):
             for run in take(record):
-                yield from self._said_of(run)
+                yield from self._verdicts_on(run)
 
-    def _said_of(self, run: RunUnderWay) -> Iterator[LiveVerdict]:
+    def _verdicts_on(self, run: RunUnderWay) -> Iterator[LiveVerdict]:
         replay = self._replays.get(run) or LiveReplay(run, self._detector, self._clients)
         self._replays[run] = replay
         yield from self._judged(replay)
@@ -206,8 +206,8 @@ class LiveLines:
                 yield replay.run, step, verdict
 
     def _report(self, line: int, what: str) -> None:
-        if not what and self._known is not None:
-            what = f"expected {self._known[0].expected}"
+        if not what and self._format is not None:
+            what = f"expected {self._format[0].expected}"
         self._on_trouble(f"{self._name}:{line}: {what}; skipped")
 
 
@@ -224,7 +224,7 @@ class LiveFile(GrowingFile):
         self._recording: Optional[LiveLines] = None
         self._recorded_since = 0
 
-    def said(self) -> Iterator[LiveVerdict]:
+    def new_verdicts(self) -> Iterator[LiveVerdict]:
         """Judge what was added since the last time."""
         for number, line in self.new_lines():
             if self._recording is None or self._recorded_since != self.times_begun:

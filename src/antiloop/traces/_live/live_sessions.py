@@ -91,7 +91,7 @@ class LiveSessions:
         """Whether there is nothing to follow, and nothing can come."""
         return not self._files and not self._folders.paths
 
-    def said(self) -> Iterator[LiveVerdict]:
+    def new_verdicts(self) -> Iterator[LiveVerdict]:
         """Judge what was added since the last time, wherever it is time to look."""
         now_s = self._clock()
         tick_s = self._ticks()
@@ -100,7 +100,7 @@ class LiveSessions:
             self._follow(path)
         for followed in list(self._files.values()):
             if followed.look_s <= tick_s:
-                yield from self._said_in(followed, now_s)
+                yield from self._verdicts_in(followed, now_s)
                 followed.look_s = tick_s + followed.every_s
 
     def close(self) -> None:
@@ -148,11 +148,11 @@ class LiveSessions:
             self._sessions.pop(number, None)
         followed.numbers.clear()
 
-    def _said_in(self, followed: _Followed, now_s: float) -> Iterator[LiveVerdict]:
+    def _verdicts_in(self, followed: _Followed, now_s: float) -> Iterator[LiveVerdict]:
         try:
             found = os.stat(followed.path)
         except (FileNotFoundError, NotADirectoryError):
-            yield from self._said_at_the_end(followed)
+            yield from self._last_verdicts_in(followed)
             return
         except OSError as error:
             self._give_up(followed, f"{followed.path}: {error.strerror}")
@@ -168,15 +168,15 @@ class LiveSessions:
 
     def _read(self, followed: _Followed) -> Iterator[LiveVerdict]:
         try:
-            yield from followed.file.said()
+            yield from followed.file.new_verdicts()
         except TraceUnreadable as error:
             self._give_up(followed, str(error))
 
-    def _said_at_the_end(self, followed: _Followed) -> Iterator[LiveVerdict]:
+    def _last_verdicts_in(self, followed: _Followed) -> Iterator[LiveVerdict]:
         """Yield what is left of a file that is gone; its sessions end with it."""
         if followed.known is not None:
             with suppress(TraceUnreadable):
-                yield from followed.file.said()
+                yield from followed.file.new_verdicts()
             with suppress(NoTrace):
                 yield from followed.file.end()
             self._forget_sessions(followed)

@@ -48,22 +48,22 @@ def _run(value: Dict[str, Any], source: str) -> RecordedRun:
         events=events,
         agent=optional_text(field_of(agent, "name")),
         model=next(filter(None, map(optional_text, models)), None),
-        input_tokens=_known(
+        input_tokens=_written_or(
             whole_number(field_of(metrics, "total_prompt_tokens")),
             total(event.input_tokens for event in events),
         ),
-        output_tokens=_known(
+        output_tokens=_written_or(
             whole_number(field_of(metrics, "total_completion_tokens")),
             total(event.output_tokens for event in events),
         ),
-        cost=_known(
+        cost=_written_or(
             number(field_of(metrics, "total_cost_usd")), total(event.cost for event in events)
         ),
         **vars(history),
     )
 
 
-def _known(written: Any, counted: Any) -> Any:
+def _written_or(written: Any, counted: Any) -> Any:
     return counted if written is None else written
 
 

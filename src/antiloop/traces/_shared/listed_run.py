@@ -283,13 +283,13 @@ class _File:
 
     def __init__(
         self,
-        known: ListedFormat,
+        trace_format: ListedFormat,
         name: str,
         on_trouble: OnTrouble,
         runs: Dict[Tuple[str, str], ListedRun],
     ) -> None:
         self.runs = runs
-        self._known = known
+        self._format = trace_format
         self._name = name
         self._on_trouble = on_trouble
         self._session: Optional[str] = None
@@ -298,11 +298,11 @@ class _File:
         """Add what a record tells to the runs that it belongs to."""
         touched: Dict[int, RunUnderWay] = {}
         has_messages = False
-        for session, agent, message in self._known.listed(record.value):
+        for session, agent, message in self._format.listed(record.value):
             has_messages = True
             if isinstance(message, dict):
                 run = self._run(session, agent, record)
-                self._known.take(run, message)
+                self._format.take(run, message)
                 touched[id(run)] = run
             elif session is not None:
                 self._session = session
@@ -324,6 +324,6 @@ class _File:
         if run is None:
             place = record.place(self._name)
             named = f"{self._session or place}/{agent}" if agent else self._session
-            run = ListedRun(place, named, self._known.client)
+            run = ListedRun(place, named, self._format.client)
         self.runs[key] = run
         return run

@@ -46,8 +46,8 @@ class SessionFormat:
 class _File:
     """The sessions of one file."""
 
-    def __init__(self, known: SessionFormat, name: str, on_trouble: OnTrouble) -> None:
-        self._known = known
+    def __init__(self, session_format: SessionFormat, name: str, on_trouble: OnTrouble) -> None:
+        self._format = session_format
         self._name = name
         self._on_trouble = on_trouble
         self._run: Optional[Session] = None
@@ -55,10 +55,10 @@ class _File:
     def take(self, record: Record) -> List[Session]:
         """Add a record to the session that it belongs to."""
         value, run = record.value, self._run
-        if not isinstance(value, dict) or (run is None and not self._known.may_begin(value)):
+        if not isinstance(value, dict) or (run is None and not self._format.may_begin(value)):
             self._on_trouble(record.line, "")
             return []
         if run is None or run.is_left_by(value):
-            run = self._run = self._known.begin(record.place(self._name), value)
+            run = self._run = self._format.begin(record.place(self._name), value)
         run.take(value)
         return [run]
