@@ -1,7 +1,7 @@
 """Values that cannot be changed in place, because many readers share a run's record.
 
-They are the lists and dictionaries that they look like, for ``==``, `json` and ``isinstance``. What
-is copied or unpickled of them can be changed again.
+They are the lists and dictionaries that they look like, for ``==``, `json` and ``isinstance``. A
+copy, or what is unpickled, can be changed again.
 """
 
 import copy
@@ -18,8 +18,8 @@ _ATOMIC = frozenset(_ATOMS)
 def frozen(value: Any) -> Any:
     """Return a copy of a value, at every depth, whose lists and dictionaries cannot be changed.
 
-    What cannot be copied, such as an open file, stays the same object. A value that holds itself is
-    returned as it is, and can be changed.
+    A value that cannot be copied, such as an open file, stays the same object. A value that holds
+    itself is returned as it is, and can be changed.
 
     >>> frozen({"a": [1]})["a"].append(2)
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
 """Secrets kept out of everything that is shown or kept.
 
-What is compared is never masked, and neither is what is hashed.
+Values are never masked before they are compared or hashed.
 """
 
 import copy

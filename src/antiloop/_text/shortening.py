@@ -25,8 +25,7 @@ def shortened(text: str, length: int = LABEL_LENGTH) -> str:
 def visible(text: str, length: int = 300) -> str:
     r"""Make untrusted text safe to show: one line, no characters that command or cannot be seen.
 
-    What takes an escape counts as one character: where a text is cut must not depend on how its
-    characters are shown.
+    An escaped character counts as one, so the place of a cut does not depend on escapes.
 
     >>> print(visible("日本語\u3000\u202etxt\n"))
     日本語　\u202etxt\n

@@ -20,7 +20,7 @@ class HealthProfile(Shown, HealthNumbers):
 
     With evidence, the rules over tool calls count only calls of a loop that the detector has found;
     retries and handoffs count only while nothing new comes in between; a long step counts if it is
-    a tool call that brought nothing new. What brings something new is what the detectors say.
+    a tool call that brought nothing new. The detectors decide what is new.
 
     >>> from antiloop.health import HealthProfile
     >>> strict = HealthProfile().with_rule("retry_storm", threshold=2, penalty=40)

@@ -1,7 +1,7 @@
 """The rules, as a table: what counts as the same, how many of it are a warning, what to say.
 
-A rule's key says under what name a call or an event counts, or that it does not. Where as many
-count under one name as the threshold says, the warning is raised.
+A rule gives each call or event that it counts a key. It warns when as many as its threshold have
+the same key.
 """
 
 import re

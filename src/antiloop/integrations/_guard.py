@@ -97,7 +97,7 @@ class Guard(Lookout):
     ) -> LoopVerdict:
         """Show a monitor these calls, and return its verdict on the last round, without observers.
 
-        What a judge said about earlier rounds counts again.
+        Opinions of a judge on earlier rounds count again.
 
         Args:
             monitor: that of the run.

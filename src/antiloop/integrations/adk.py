@@ -43,8 +43,8 @@ class LoopGuard(Guard, BasePlugin):
 
     All is read off the events of the session, those of the agent's own in its own branch, so one
     plugin serves all agents of an app, and a session that is resumed elsewhere goes on as the
-    unbroken one. What a compaction of the session, or a filter before this plugin, takes away from
-    the model does not count as known.
+    unbroken one. Messages that a compaction of the session, or a filter before this plugin, takes
+    away from the model do not count as known.
     """
 
     own_tools = (

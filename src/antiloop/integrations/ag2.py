@@ -39,8 +39,8 @@ class LoopGuard(Guard):
     result. A model is left where it repeats itself without end in its thoughts, and the turn ends.
 
     A turn begins with what the history of its stream tells; from then on it is remembered, since a
-    compaction takes events away. What the model no longer sees does not count as known. One guard
-    serves all agents of a process.
+    compaction takes events away. Messages that the model no longer sees do not count as known. One
+    guard serves all agents of a process.
     """
 
     def __call__(self, event: Any, context: Any) -> Any:

@@ -38,8 +38,8 @@ class LoopGuard(Guard):
     Each round is judged before the next model call: it gets a notice, or is asked for its last
     words without its tools, or the run ends with a last message that says why, or
     `LoopDetectedError` reaches the caller. Refused calls get the words of the refusal as their
-    result. A stream is left where the model repeats itself without end in its thoughts, and the run
-    ends.
+    result. If a streamed model repeats itself without end in its thoughts, the stream is left and
+    the run ends.
 
     A run begins with what its messages tell; from then on it is remembered, as a service that keeps
     the conversation is sent only what is new, and a compaction takes messages away; what the model

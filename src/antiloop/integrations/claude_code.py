@@ -34,13 +34,13 @@ class LoopGuard(Guard):
 
     Before a call (``PreToolUse``) it is refused if it belongs to a loop that is blocked. After the
     calls of a round (``PostToolBatch``, from Claude Code 2.1.119 on) the round is judged: a notice
-    is given as additional context. Who has no such event can have ``PostToolUse``
-    and ``PostToolUseFailure`` judge each call alone.
+    is given as additional context. Without this event, ``PostToolUse`` and ``PostToolUseFailure``
+    can judge each call alone.
 
     All is read off the transcript, so events of parallel calls cannot disturb one another. A guard
-    that answers several events of a session adds what is not written there yet. Where the policy is
-    to stop or to raise, the model reads so and all calls are refused, so that it answers in words;
-    if it goes on calling, the run ends.
+    that answers several events of a session adds what is not written there yet. At ``stop`` and
+    ``raise`` the model reads why, and all calls are refused, so that it answers in words; if it
+    goes on calling, the run ends.
     """
 
     profile = ClientProfile.named("claude-code")

@@ -36,8 +36,8 @@ class LoopGuard(Lookout):
 
     Each round of an agent's task is judged before the next model call: the model gets a notice, or
     `LoopAborted` reaches the caller of ``kickoff``. Refused calls get the words of the refusal as
-    their result. What CrewAI summarizes away does not count as known. Other crews of the process
-    are not seen. One guard may watch several blocks, also at the same time.
+    their result. Messages that CrewAI replaces by a summary do not count as known. Other crews of
+    the process are not seen. One guard may watch several blocks, also at the same time.
     """
 
     can_ask = True

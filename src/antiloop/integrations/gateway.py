@@ -57,8 +57,8 @@ class GatewayGuard(Guard):
     """Judge the requests of any number of agents; see `Guard` for the other arguments.
 
     All is read off the conversation that a request carries, and nothing is remembered between two
-    requests. Several threads may use it. Where no detector is given, it is that of antiloop.toml,
-    if there is one from the working folder upwards.
+    requests. Several threads may use it. The default detector is that of antiloop.toml in the
+    working folder or a folder above it, if there is one.
 
     Args:
         detector, ignore, observers, across_turns: those of `Guard`.

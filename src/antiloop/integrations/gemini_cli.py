@@ -16,8 +16,8 @@ class LoopGuard(SessionGuard):
 
     Before a call (``BeforeTool``) it is refused if it belongs to a loop that is blocked. After the
     calls of a round (``AfterTool`` of the last one) the round is judged, and a notice is added to
-    the result. Where the policy is to stop or to raise, the model reads so, and all calls are
-    refused until the user speaks; if it goes on calling, the run ends.
+    the result. At ``stop`` and ``raise`` the model reads why, and all calls are refused until the
+    user speaks; if it goes on calling, the run ends.
     """
 
     _agent = "gemini-cli"

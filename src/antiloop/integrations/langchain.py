@@ -52,10 +52,9 @@ class LoopGuard(Guard, AgentMiddleware[Any, Any]):
 
     Each round is judged before the next model call: the model gets a notice, or is asked for its
     last words, or the run ends with a last message that says why, or `LoopDetectedError` reaches
-    the caller. Refused calls get an error as their result. What is saved of the run is a private
-    field of the agent's state, so it survives checkpoints, and summaries that take the old messages
-    away. A model that is streamed is left where it repeats itself without end in its thoughts, and
-    the run ends.
+    the caller. Refused calls get an error as their result. The run is saved in a private field of
+    the agent's state, so it survives checkpoints, and summaries that take old messages away. If a
+    streamed model repeats itself without end in its thoughts, the stream is left and the run ends.
 
     Put it first in the list of middleware: it sees each round before a summary takes it away, and
     what a person decided about a call.

@@ -16,9 +16,8 @@ class LoopGuard(SessionGuard):
     Before a call (``tool.execute.before``) it is refused if it belongs to a loop that is blocked.
     After the calls of a round (``tool.execute.after`` of the last one) the round is judged, and a
     notice is added to the result. Nothing can be added to an error: then the notice follows the
-    next result, or the first refusal stands for it. Where the policy is to stop or to raise, the
-    model reads so, and all calls are refused until the user speaks; if it goes on calling, the run
-    ends.
+    next result, or the first refusal stands for it. At ``stop`` and ``raise`` the model reads why,
+    and all calls are refused until the user speaks; if it goes on calling, the run ends.
     """
 
     _agent = "opencode"

@@ -40,12 +40,12 @@ class LoopGuard(Guard):
     Each round is judged before the model is asked again: a notice is added to the message with the
     results, or the model is asked for its last words and no tool runs any more, or the model is not
     asked and the last message says why. After that message `LoopDetectedError` reaches the caller,
-    unwrapped, where the policy is to raise. Refused calls get an error as their result. Where the
+    unwrapped, where the policy is to raise. Refused calls get an error as their result. If the
     model repeats itself without end in its thoughts, the run is cancelled.
 
-    What is known of a run is in `agent.state` too, so it does not matter what a conversation
-    manager takes out of `agent.messages`. One guard serves many agents, and a session that is
-    resumed elsewhere goes on as the unbroken one.
+    The run is saved in `agent.state` too, so it does not matter what a conversation manager takes
+    out of `agent.messages`. One guard serves many agents, and a session that is resumed elsewhere
+    goes on as the unbroken one.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

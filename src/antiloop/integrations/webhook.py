@@ -51,10 +51,10 @@ _TEMPLATES: Dict[str, _Template] = {"json": dict, "slack": _slack_template}
 class Webhook(AgentObserver):
     """Post each loop to a URL: a listener of a monitor, or an observer of an agent or adapter.
 
-    Loops wait in a queue, and a thread posts them one after the other. Where the queue is full, the
-    newest is dropped and counted. What cannot be sent is tried again, each time after twice the
-    wait, unless the server says that it is the request that is wrong; then it is logged and
-    dropped. At the end of the process, what still waits has two seconds; `close` waits longer.
+    Loops wait in a queue, and a thread posts them one after the other. If the queue is full, the
+    newest is dropped and counted. A loop that cannot be sent is tried again, each time after twice
+    the wait. If the server says that the request is wrong, it is logged and dropped. At the end of
+    the process, waiting loops have two seconds; `close` waits longer.
 
     Args:
         url: where to, https or http. It may hold a secret, so only its host is ever shown.

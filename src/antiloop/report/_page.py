@@ -114,8 +114,8 @@ def write_page(
         room: bytes of all texts together; where there are more, the worst runs keep theirs.
 
     Returns:
-        How many runs are ``worse``, ``better``, the ``same``, ``new`` and ``gone``; empty without
-        runs to compare with.
+        The numbers of runs that are ``worse``, ``better``, the ``same``, ``new`` and ``gone``;
+        empty without runs to compare with.
     """
     with TemporaryFile("w+", encoding="ascii", newline="") as file:
         blocks = _Blocks(file)

@@ -79,8 +79,8 @@ class Doubts:
     def _goes_on(self, run: RecordedRun) -> bool:
         """Whether a run begins with all calls of the one before it, by their ids.
 
-        Without ids, short runs look like the beginnings of others. Where a file is read in pieces,
-        the first run of each has none before it.
+        Without ids, short runs look like the beginnings of others. If a file is read in pieces, the
+        first run of each piece has none before it.
         """
         before, self._before = self._before, run.calls
         if not 0 < len(before) < len(run.calls) or not all(call.id for call in before):

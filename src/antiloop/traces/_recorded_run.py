@@ -22,7 +22,7 @@ class RunEvent(Shown):
 
     Detectors look only at calls and results. Events help to judge a run as a whole: what it cost,
     what failed, which agent handed over to which. A tool call is also an event if the format
-    records more of it, e.g. how long it took. What was not recorded is None.
+    records more of it, e.g. how long it took. Fields that were not recorded are None.
     """
 
     type: str

@@ -47,8 +47,8 @@ class RunRecorder(AgentObserver):
 
     A line is an event and not a run, so that the file also contains a run that is killed in the
     middle, up to its last event. Several threads, processes and runs may write to one file; each
-    event is one write at the end of the file. What cannot be written, e.g. to a full disk, is
-    logged, and the run goes on.
+    event is one write at the end of the file. If an event cannot be written, e.g. to a full disk,
+    that is logged, and the run goes on.
 
     Args:
         path: the file; if it is missing it is created, readable by its owner only.

@@ -1,6 +1,6 @@
 """Calling a judge, or another function of the user's, for a limited time and without harm.
 
-What raises, takes too long or gives a malformed answer counts as no answer.
+A function that raises, takes too long or gives a malformed answer has given none.
 """
 
 import inspect

@@ -67,8 +67,8 @@ def write_arguments(arguments: Any) -> str:
 def sent_arguments(arguments: Any) -> Mapping[str, Any]:
     """Return a call's arguments as an object, as APIs want them.
 
-    What the model wrote instead of one is shown to it as it was. Many servers parse the arguments
-    of earlier calls, and would refuse the conversation from then on.
+    If the model wrote something else, it is shown to the model as it was. Many servers parse the
+    arguments of earlier calls, and would refuse the conversation from then on.
 
     >>> sent_arguments({"a": 1}), sent_arguments('{"a": ')
     ({'a': 1}, {'raw_arguments': '{"a": '})

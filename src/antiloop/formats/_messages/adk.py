@@ -26,8 +26,9 @@ def from_adk(events: Iterable[Any], agent: Optional[str] = None) -> History:
         The calls with their results. The calls of one event are one round. Partial events, which
         streaming sends ahead, are left out. A call may be answered again, once it is approved or
         has taken its time; its last answer is its result. That ``error`` in a response means a
-        failure is a convention which tools may break. Where compactions have taken away what the
-        model knew stands a message with `is_summary`, if nine calls or more came since the last.
+        failure is a convention which tools may break. A message with `is_summary` marks each place
+        where compactions have taken away what the model knew, if nine calls or more came since the
+        last one.
 
     >>> call = {"name": "ls", "args": {"path": "."}, "id": "c1"}
     >>> event = {"author": "finder", "content": {"parts": [{"functionCall": call}]}}

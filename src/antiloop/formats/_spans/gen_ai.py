@@ -1,8 +1,8 @@
 """Spans after OpenTelemetry's conventions for generative AI: ``gen_ai.*``.
 
-What a tool was given and what it gave back is opt-in there, and versions of the conventions put it
-in three places: attributes of the tool's span, its events, and messages on the model's span.
-See https://opentelemetry.io/docs/specs/semconv/gen-ai/.
+Arguments and results are opt-in there, and versions of the conventions put them in three places:
+attributes of the tool's span, its events, and messages on the model's span. See
+https://opentelemetry.io/docs/specs/semconv/gen-ai/.
 """
 
 from dataclasses import replace

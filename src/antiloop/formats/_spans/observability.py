@@ -166,8 +166,8 @@ def is_weave(row: Row) -> bool:
 def _with_kinds(rows: List[Row]) -> Iterator[Row]:
     """Add the kind of each call.
 
-    An op may be declared as a tool. Where none is, a tool is what calls nothing else and took no
-    tokens.
+    An op may be declared as a tool. If none is, a call that calls nothing else and took no tokens
+    is a tool.
     """
     rows = [row for row in rows if is_weave(row)]
     parents = {text_of(row.get("parent_id")) for row in rows}

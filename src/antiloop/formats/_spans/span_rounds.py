@@ -27,8 +27,8 @@ def in_rounds(ordered: Sequence[AgentSpan]) -> List[Placed]:
 class SpanRounds:
     """Find the round of one span after another, in the order in which they began, or ended.
 
-    Calls that a recorded reply asks for are one round. Where replies are not recorded, it is the
-    calls of one parent that lie between two replies, or that overlap.
+    Calls that a recorded reply asks for are one round. If replies are not recorded, the calls of
+    one parent that lie between two replies, or that overlap, are one.
     """
 
     def __init__(self) -> None:

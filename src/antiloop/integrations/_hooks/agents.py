@@ -54,7 +54,7 @@ def has_transcript(agent: HookAgent) -> bool:
 def session_of(agent: HookAgent, event: "Mapping[str, Any]") -> str:
     """Return what tells a session from others: each agent that another one starts has its own.
 
-    Where there is a transcript, only settings are kept, and they are those of the whole session.
+    If the agent writes a transcript, only the settings of the whole session are kept.
     """
     if has_transcript(agent):
         return str(event["transcript_path"])

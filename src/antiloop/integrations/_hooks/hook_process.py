@@ -1,7 +1,7 @@
 """One run of ``antiloop hook AGENT``: an event on standard input, an answer on output.
 
 Whatever goes wrong, the exit status is 0: agents take status 2 for a refusal, and a guard that
-breaks must not break the session. What was decided is answered also where the state cannot be kept.
+breaks must not break the session. A decision is answered even if the state cannot be kept.
 
 The agent that is guarded can write the settings of its project. So a session keeps the detector
 that it began with; what the file says later counts from the next session on. Settings that cannot
@@ -256,7 +256,7 @@ def _read_config(path: str) -> "Any":
 class _HookLog:
     """An observer that writes a line for each verdict of a shadow detector.
 
-    What is done needs no line: the agent shows it.
+    An action that is carried out needs no line: the agent shows it.
     """
 
     def on_verdict(self, run_id: str, verdict: "LoopVerdict") -> None:

@@ -173,7 +173,7 @@ class HookSession:
     def after(self, call: ToolCall, result: ToolResult, *, takes_notice: bool = False) -> Decision:
         """Note what a call gave; judge the round if it is over.
 
-        Where the call is known to have begun, it ends when this is said of it.
+        A call that is known to have begun ends with this report.
         """
         begun = self._begun(call)
         if begun is not None:

@@ -1,8 +1,8 @@
 """The rounds of a session that Claude Code has not written to the transcript yet.
 
-The transcript is written a moment late. Where replies come faster, the last rounds are missing from
-it, or the words of the user. A guard that lives as long as the session adds them: rounds that
-events reported come after all that is written, and are dropped once they are written, too.
+The transcript is written a moment late. If replies come faster, the last rounds or the words of the
+user are missing from it. A guard that lives as long as the session adds them: rounds that events
+reported come after all that is written, and are dropped once they are written, too.
 """
 
 from dataclasses import replace

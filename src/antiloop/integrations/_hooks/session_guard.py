@@ -54,8 +54,8 @@ class SessionGuard(Lookout):
 
         Args:
             event: what the agent has sent.
-            file: the file of its session, which is held; by default it is opened. What goes wrong
-                with it is in its `trouble` and in the reason of a refusal.
+            file: the file of its session, which is held; by default it is opened. Its `trouble` and
+                the reason of a refusal say what goes wrong with it.
         """
         if not self._is_heard(event):
             return {}

@@ -2,8 +2,8 @@
 
 The first line is the state after some event. Each further line is an event that came later and of
 which nothing had to be decided: to append a line costs less than to work out the next state. The
-state is written beside and renamed, so a full disk leaves the older one. What happens to the file
-never decides about a call: the guard judges with what could be read, and says what went wrong.
+state is written beside and renamed, so a full disk leaves the older one. Trouble with the file
+never decides about a call: the guard judges with what it could read, and says what went wrong.
 
 The files are in the user's cache folder, readable by that user only. Those of sessions that are
 over are removed when a session begins. Nothing heavy is imported here: a process is started for

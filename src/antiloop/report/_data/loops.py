@@ -234,7 +234,7 @@ class _Groups:
     def _sharing(self, steps: Sequence[int]) -> Optional[_Group]:
         """Find the group that shares half of these calls, or of which these are half.
 
-        Where each of these calls belongs to some group, it is the one that shares the most.
+        If each of these calls belongs to some group, the group that shares the most is taken.
         """
         shared = Counter(self._owners[step] for step in steps if step in self._owners)
         none_is_free = sum(shared.values()) == len(steps)

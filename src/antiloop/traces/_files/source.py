@@ -44,8 +44,8 @@ def open_lines(path: str, max_length: int = MAX_LENGTH) -> Iterator[Tuple[str, I
     A line of more than ``max_length`` bytes is given as `NOT_KEPT` and the reason, so memory is
     bounded by that length also where no line ever ends.
 
-    A path to anything but a file, such as a named pipe, is refused, since it may never get data.
-    What this process has open already, such as ``<(...)`` of a shell, is read.
+    A path to anything but a file, such as a named pipe, is refused, since it may never get data. A
+    file that this process has open already, such as ``<(...)`` of a shell, is read.
 
     Raises:
         TraceUnreadable: if it cannot be opened or unpacked, or is not text; also while reading.

@@ -20,7 +20,7 @@ class GrowingFile:
     A last line that is half written waits for its end; one of more than ``max_length`` bytes, its
     end included, is reported at once, as by `open_lines`, and skipped. A file that was replaced is
     read to its end, then the one in its place; one that was cut off or written again is read again.
-    What is read each time is what was added.
+    Each time only what was added is read.
 
     Args:
         path: the file; it may be missing, also for a while.

@@ -24,9 +24,9 @@ _PATIENCE = 2
 class LiveReplay:
     """Judges the rounds of a run as they are completed; for a finished run it is `replay`.
 
-    A round is complete when each of its calls has a result. Where results come late, or never,
-    it is judged as it stands once a later round has its results, two more have begun, the user
-    has spoken or the run is over.
+    A round is complete when each of its calls has a result. If results come late, or never, it is
+    judged without them once a later round has its results, two more have begun, the user has spoken
+    or the run is over.
     """
 
     def __init__(

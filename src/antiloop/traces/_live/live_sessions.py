@@ -43,7 +43,7 @@ class _Followed:
 class LiveSessions:
     """Follows files, and the files below folders that are written now.
 
-    What is kept of each is bounded, and so is their number.
+    The memory for each is bounded, and so is their number.
 
     Args:
         on_trouble: called with what is skipped and what cannot be read.

@@ -56,7 +56,7 @@ def _is_sure_anthropic(message: Any) -> bool:
 
 
 _CACHES = ("cache_creation_input_tokens", "cache_read_input_tokens")
-anthropic_usage = usage_in("model", "usage", (*_INPUT, *_CACHES), _OUTPUT)
+anthropic_usage = usage_in("model", (*_INPUT, *_CACHES), _OUTPUT)
 """Reads what the API says of its reply; cached input counts as input."""
 
 
@@ -154,7 +154,7 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
         _is_item,
         _is_sure_item,
         from_openai_responses,
-        usage_in("model", "usage", _INPUT, _OUTPUT),
+        usage_in("model", _INPUT, _OUTPUT),
         is_joined=True,  # a log of requests has the output of each beside its input
     ),
     "langchain": ConversationFormat(
@@ -173,7 +173,7 @@ CONVERSATIONS: Dict[str, ConversationFormat] = {
     ),
     "pydantic-ai": ConversationFormat(
         *(("messages",), _is_pydantic_ai, _is_pydantic_ai, from_pydantic_ai),
-        usage_in("model_name", "usage", _READ, _WRITTEN),
+        usage_in("model_name", _READ, _WRITTEN),
     ),
     "adk": ConversationFormat(
         ("events",), _is_adk, _is_sure_adk, from_adk, gemini_usage, agent=_author

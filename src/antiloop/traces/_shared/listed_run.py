@@ -162,8 +162,8 @@ class ListedRun(HistoryBuilder):
     def trimmed(self, removed: int, held: Optional[int] = None) -> None:
         """Take that the oldest messages were removed.
 
-        Where a little is removed before each request, the model has forgotten something only once
-        it sees no more of what it saw then; otherwise no loop would ever be found.
+        If a little is removed before each request, the model has forgotten something only once
+        nothing is left that it saw at the last mark; otherwise no loop would ever be found.
 
         Args:
             removed: how many messages.

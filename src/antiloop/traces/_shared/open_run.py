@@ -39,10 +39,10 @@ class OpenRun(GrowingHistory):
     """Collects the events of one run in the order in which they were written.
 
     A result belongs to the call with its ``call_id``, or else to the oldest open call of its tool,
-    or of any tool where it names none.
-    Calls are one round if they say so by an equal ``round``, or if an agent starts them before the
-    first of them is completed, and nothing lies between that begins a round: a reply of the model,
-    a change of state, words of the user. Where no reply is recorded, the same call again does too.
+    or of any tool where it names none. Calls are one round if they say so by an equal ``round``, or
+    if an agent starts them before the first of them is completed, and nothing lies between that
+    begins a round: a reply of the model, a change of state, words of the user. If no reply is
+    recorded, a repeated call begins one, too.
     """
 
     def __init__(self, run_id: str, source: str) -> None:

@@ -48,13 +48,13 @@ def usage_of(model: Any, amounts: Any, read: Iterable[str], written: Iterable[st
 
 
 def usage_in(
-    model: str, amounts: str, read: Iterable[str], written: Iterable[str]
+    model: str, read: Iterable[str], written: Iterable[str]
 ) -> Callable[[Any], ReplyUsage]:
-    """Make what reads the usage of a reply that has its model and its amounts in these fields."""
-    return lambda reply: usage_of(field_of(reply, model), field_of(reply, amounts), read, written)
+    """Make what reads the ``usage`` of a reply that has its model in this field."""
+    return lambda reply: usage_of(field_of(reply, model), field_of(reply, "usage"), read, written)
 
 
-chat_usage = usage_in("model", "usage", ("prompt_tokens",), ("completion_tokens",))
+chat_usage = usage_in("model", ("prompt_tokens",), ("completion_tokens",))
 """Reads what a reply of OpenAI's chat API, or of one like it, says of itself."""
 
 
