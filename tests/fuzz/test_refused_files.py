@@ -15,7 +15,7 @@ import pytest
 
 from antiloop.cli import main
 from antiloop.integrations._hooks import hook_process
-from antiloop.integrations._hooks.hook_process import Options
+from antiloop.integrations._hooks.hook_process import HookOptions
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 TOUCHES = {
@@ -131,7 +131,7 @@ def test_a_refused_state_of_a_hook_leaves_the_block_or_is_said(error, folder, re
     def answer(kind, number):
         call = {"tool_name": "search", "tool_input": {"q": "cats"}, "tool_use_id": f"c{number}"}
         told = {"hook_event_name": kind, "session_id": "s", "tool_response": "nothing", **call}
-        return hook_process._answer("codex", told, Options([]))
+        return hook_process._answer("codex", told, HookOptions([]))
 
     (folder / "antiloop.toml").unlink()
     for number in range(5):

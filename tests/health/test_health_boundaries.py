@@ -10,7 +10,7 @@ from judged_runs import LOOK, RETRY, STATE, cost, names_of, read, run_of, told, 
 
 from antiloop import LoopDetector, ToolCall, health
 from antiloop.health import HealthMonitor, HealthProfile, HealthRule
-from antiloop.health._counting import Counter
+from antiloop.health._counting import RuleCounter
 from antiloop.health._rules import is_empty_result
 from antiloop.loop_detection import LoopAction, LoopVerdict, ToolPolicy
 from antiloop.traces import RunEvent
@@ -219,7 +219,7 @@ def test_texts_that_begin_and_end_alike_are_similar_from_85_percent_on(
 
 @pytest.mark.parametrize("window", [None, 8])
 def test_a_rule_remembers_no_more_calls_than_it_looks_at(window):
-    counter = Counter(HealthRule("r", 1, 3, "m", "w", "s", window=window))
+    counter = RuleCounter(HealthRule("r", 1, 3, "m", "w", "s", window=window))
     for number in range(50):
         tally = counter.add("key", (number, number))
     assert [step for _, step in tally.items] == list(range(50 - (window or 3), 50))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from antiloop import LoopDetector
 from antiloop.__main__ import _status as program
 from antiloop.integrations._hooks import hook_process, transcript_tail
-from antiloop.integrations._hooks.hook_process import Options
+from antiloop.integrations._hooks.hook_process import HookOptions
 from antiloop.integrations._hooks.transcript_tail import Look, tail_of, transcript_of
 from antiloop.integrations.claude_code import LoopGuard
 from antiloop.loop_detection import Escalation, RepeatDetector
@@ -375,7 +375,7 @@ def test_a_byte_that_is_no_text_spoils_no_line(session, monkeypatch, capsys):
 
 
 def test_options_are_read_in_both_forms():
-    options = Options(["--preset=default", "--ignore", "a", "--ignore=b=c"])
+    options = HookOptions(["--preset=default", "--ignore", "a", "--ignore=b=c"])
     assert (options.preset, options.config, options.ignore) == ("default", None, ["a", "b=c"])
 
 

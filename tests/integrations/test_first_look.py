@@ -18,7 +18,7 @@ import antiloop
 from antiloop.integrations import codex, gemini_cli
 from antiloop.integrations._hooks import first_look, hook_process, session_state
 from antiloop.integrations._hooks.agents import AGENTS, has_transcript
-from antiloop.integrations._hooks.hook_process import Options
+from antiloop.integrations._hooks.hook_process import HookOptions
 from antiloop.integrations._hooks.session_state import SessionFile
 from antiloop.loop_detection._profile_table import PROFILES
 
@@ -90,7 +90,7 @@ def test_a_first_look_changes_no_answer(fresh, steps):
     ):
         for place in events(steps, fresh):
             p.setenv("XDG_CACHE_HOME", one)
-            looked = hook_process._answer("codex", place, Options([]))
+            looked = hook_process._answer("codex", place, HookOptions([]))
             p.setenv("XDG_CACHE_HOME", other)
             assert looked == codex.LoopGuard().answer(place)
 
@@ -103,7 +103,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def ask(event, *arguments, agent="codex"):
-    return hook_process._answer(agent, event, Options(arguments))
+    return hook_process._answer(agent, event, HookOptions(arguments))
 
 
 def once(number, text="nothing found", tool="search", **beside):

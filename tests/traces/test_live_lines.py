@@ -8,7 +8,7 @@ import pytest
 
 from antiloop import LoopDetector
 from antiloop.exceptions import NoTrace, TraceUnreadable
-from antiloop.formats import _history_builder as growing_history
+from antiloop.formats import _growing_history as growing_history
 from antiloop.loop_detection.presets import PRESETS
 from antiloop.traces import FORMATS, read_runs, replay
 from antiloop.traces._live import live_lines

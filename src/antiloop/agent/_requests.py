@@ -28,7 +28,7 @@ from ._tools.toolbox import Invocation
 from .providers._protocol import ModelReply, ModelRequest, Provider, Thought
 from .providers._wire import shortened
 
-Piece = Union[str, Thought]
+ReplyPiece = Union[str, Thought]
 """A piece of a stream, before the whole reply."""
 
 
@@ -37,7 +37,7 @@ class AskModel:
     """Ask the model; the answer is its reply. What the provider raises is thrown in."""
 
     request: ModelRequest
-    is_enough: Callable[[Piece], bool]
+    is_enough: Callable[[ReplyPiece], bool]
     """For a streamed reply: takes each piece of text or of thoughts, and says whether to end
     the stream there. What was said until then is the reply."""
     provider: Optional[Provider] = None
@@ -84,15 +84,15 @@ Question = Union[AskModel, RunTools, CallUser, Tell]
 """A request that a driver answers."""
 Request = Union[Question, Emit]
 """A request that the loop yields."""
-Answer = Any
-"""The answer that the driver sends back; the helpers below give it the type of the question."""
 T = TypeVar("T")
-Steps = Generator[Request, Answer, T]
-"""A part of the loop that ends with a T."""
+Steps = Generator[Request, Any, T]
+"""A part of the loop that ends with a T; the helpers below give the answers their types."""
 
 
 def ask_model(
-    request: ModelRequest, is_enough: Callable[[Piece], bool], provider: Optional[Provider] = None
+    request: ModelRequest,
+    is_enough: Callable[[ReplyPiece], bool],
+    provider: Optional[Provider] = None,
 ) -> Steps[ModelReply]:
     """Ask the model; see `AskModel`.
 
@@ -123,7 +123,7 @@ def tell(hook: str, *arguments: Any) -> Steps[None]:
 class Response:
     """The response to a request: an answer, or the exception that it met."""
 
-    answer: Answer = None
+    answer: Any = None
     error: Optional[Exception] = None
 
 
@@ -148,7 +148,7 @@ class StreamedReply:
         self._is_enough = question.is_enough
         self._said: List[str] = []
 
-    def take(self, item: Union[Piece, ModelReply, None]) -> Iterator[TextDelta]:
+    def take(self, item: Union[ReplyPiece, ModelReply, None]) -> Iterator[TextDelta]:
         """Take the next item of the stream, and yield the event that it is, if any."""
         if isinstance(item, ModelReply):
             self.response = Response(item)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _INTERVAL_S = 0.5
 
 
-class Progress:
+class ProgressLine:
     """Counts runs and files, and shows place and speed on a terminal, twice a second."""
 
     def __init__(self, files: int) -> None:
@@ -132,7 +132,7 @@ class Recordings:
         self.doubts = 0
         """The number of reports that something may be read wrong."""
         self.files = [file for path in paths for file in self._files_at(path)]
-        self.progress = Progress(len(self.files))
+        self.progress = ProgressLine(len(self.files))
         self.skipped = Skipped()
 
     @property

@@ -29,7 +29,7 @@ class Hits:
     """The latest of them: as many as the threshold, or those within the window."""
 
 
-class Counter:
+class RuleCounter:
     """Counts for one rule."""
 
     def __init__(self, rule: HealthRule) -> None:

@@ -14,7 +14,7 @@ from ..loop_detection._internal import Result
 from ..stability import beta
 from ..traces import RunEvent
 from ..types import Role, ToolCall
-from ._counting import Counter, Hits, Item, RaisedWarning
+from ._counting import Hits, Item, RaisedWarning, RuleCounter
 from ._profile import HealthProfile, check_profile
 from ._report import HealthReport, HealthStatus
 from ._rules import PROGRESS, HealthRule, loop_rule, step_of
@@ -43,8 +43,8 @@ class HealthMonitor:
         check_profile(profile)
         self._profile = profile or HealthProfile()
         rules = self._profile.rules
-        self._of_calls = [(Counter(rule), rule.of_call) for rule in rules if rule.of_call]
-        self._of_events = [(Counter(rule), rule.of_event) for rule in rules if rule.of_event]
+        self._of_calls = [(RuleCounter(rule), rule.of_call) for rule in rules if rule.of_call]
+        self._of_events = [(RuleCounter(rule), rule.of_event) for rule in rules if rule.of_event]
         detector = self._profile.detector
         self._loops = detector.monitor(live=False, can_ask=False)
         self._run = RunSoFar()
@@ -249,7 +249,7 @@ class HealthMonitor:
             self._count(counter, key, event, item)
 
     def _count(
-        self, counter: Counter, key: Hashable, what: Union[SeenCall, RunEvent], item: Item
+        self, counter: RuleCounter, key: Hashable, what: Union[SeenCall, RunEvent], item: Item
     ) -> None:
         """Count an item if its rule is concerned, and raise the warning where that is enough."""
         if isinstance(key, Several):

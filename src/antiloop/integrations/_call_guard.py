@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..agent import AgentObserver
 
 
-Answer = Tuple[ToolCall, Optional[ToolResult]]
+EndedCall = Tuple[ToolCall, Optional[ToolResult]]
 
 
 @beta
@@ -52,7 +52,7 @@ class CallGuard(Lookout):
         self._lock = ProcessLock()  # a listener may ask us something
         # By id: what is under way, held so that nothing else gets the id, and how it began.
         self._under_way: Dict[int, Tuple[object, Optional[ToolCall]]] = {}
-        self._round: List[Answer] = []
+        self._round: List[EndedCall] = []
         self._notice = ""
         self._ending: Optional[LoopVerdict] = None
         """The verdict on a round that ended in a cancellation, which no other error may hide."""

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Tuple
 
 from ..stability import beta
 
-Event = Tuple[str, Mapping[str, Any]]
+ServerEvent = Tuple[str, Mapping[str, Any]]
 """The name of a server-sent event, empty where the API gives it none, and its data."""
 
 
@@ -51,7 +51,7 @@ class Answer:
             return _ERRORS[self.kind](self)
         return _BODIES[self.kind](self, now)
 
-    def events(self, now: int) -> Iterable[Event]:
+    def events(self, now: int) -> Iterable[ServerEvent]:
         """Return the answer as the events of a stream."""
         return _EVENTS[self.kind](self, now)
 
@@ -80,7 +80,7 @@ def _chat_head(answer: Answer, now: int, suffix: str) -> Dict[str, Any]:
     }
 
 
-def _chat_events(answer: Answer, now: int) -> Iterable[Event]:
+def _chat_events(answer: Answer, now: int) -> Iterable[ServerEvent]:
     head = _chat_head(answer, now, ".chunk")
     said = {"role": "assistant", "content": answer.text}
     for delta, reason in ((said, None), ({}, "stop")):
@@ -127,13 +127,13 @@ def _part(text: str) -> Dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
-def _response_events(answer: Answer, now: int) -> Iterable[Event]:
+def _response_events(answer: Answer, now: int) -> Iterable[ServerEvent]:
     for number, (name, data) in enumerate(_unnumbered(answer, now)):
         kind = f"response.{name}"
         yield kind, {"type": kind, "sequence_number": number, **data}
 
 
-def _unnumbered(answer: Answer, now: int) -> Iterable[Event]:
+def _unnumbered(answer: Answer, now: int) -> Iterable[ServerEvent]:
     begun = {"response": _response_head(answer, now, "in_progress")}
     place = {"item_id": f"msg_{answer.key}", "output_index": 0, "content_index": 0}
     whole = _part(answer.text)
@@ -166,10 +166,10 @@ def _message_head(answer: Answer) -> Dict[str, Any]:
     }
 
 
-def _message_events(answer: Answer, _now: int) -> Iterable[Event]:
+def _message_events(answer: Answer, _now: int) -> Iterable[ServerEvent]:
     ended = {"stop_reason": "end_turn", "stop_sequence": None}
     said = {"type": "text_delta", "text": answer.text}
-    events: List[Event] = [
+    events: List[ServerEvent] = [
         ("message_start", {"message": _message_head(answer)}),
         ("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}),
         ("content_block_delta", {"index": 0, "delta": said}),

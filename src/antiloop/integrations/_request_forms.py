@@ -15,7 +15,7 @@ _OTHERS = ClientProfile("", host_texts=("<system-reminder>",))
 
 
 @dataclass(frozen=True)
-class Form:
+class ApiForm:
     """The form of the requests of one API."""
 
     place: str
@@ -122,22 +122,22 @@ def _of_person(messages: Sequence[Any], profile: ClientProfile) -> Iterator[Any]
                 yield {**message, "content": kept}
 
 
-FORMS: Mapping[str, Form] = {
-    "openai_chat": Form(
+FORMS: Mapping[str, ApiForm] = {
+    "openai_chat": ApiForm(
         "messages",
         from_openai_chat,
         _is_chat_result,
         _followed,
         {"tools": {"tool_choice": "none"}, "functions": {"function_call": "none"}},
     ),
-    "openai_responses": Form(
+    "openai_responses": ApiForm(
         "input",
         from_openai_responses,
         responses.is_result,
         _followed,
         {"tools": {"tool_choice": "none"}},
     ),
-    "anthropic": Form(
+    "anthropic": ApiForm(
         "messages",
         from_anthropic,
         _has_result,
@@ -149,7 +149,7 @@ FORMS: Mapping[str, Form] = {
 
 
 @dataclass(frozen=True)
-class Request:
+class ApiRequest:
     """A request, and the messages of it that are judged."""
 
     body: Mapping[str, Any]
@@ -162,7 +162,7 @@ class Request:
     profile: ClientProfile = _OTHERS
 
     @property
-    def form(self) -> Form:
+    def form(self) -> ApiForm:
         """The form of the requests of this API."""
         return FORMS[self.kind]
 

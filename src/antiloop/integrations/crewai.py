@@ -45,7 +45,7 @@ class LoopGuard(Lookout):
     @contextmanager
     def watch(self) -> "Iterator[LoopGuard]":
         """Watch what runs in this block, and in the tasks and threads that it begins."""
-        block = _Block(self)
+        block = _WatchedBlock(self)
         ours = {
             InterceptionPoint.PRE_MODEL_CALL: block.before_model,
             InterceptionPoint.PRE_TOOL_CALL: block.before_tool,
@@ -90,7 +90,7 @@ class _TaskRun:
             return verdict
 
 
-class _Block:
+class _WatchedBlock:
     """The hooks of one block, and the runs in it."""
 
     def __init__(self, guard: LoopGuard) -> None:

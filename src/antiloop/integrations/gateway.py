@@ -26,7 +26,7 @@ from ..loop_detection._internal import NOTICE_MARKER, ProjectSettings
 from ..stability import beta
 from ._guard import Guard, reason_of, stopped
 from ._request_answers import Answer
-from ._request_forms import FORMS, Form, Request
+from ._request_forms import FORMS, ApiForm, ApiRequest
 
 if TYPE_CHECKING:
     from ..agent import AgentObserver
@@ -119,15 +119,17 @@ class GatewayGuard(Guard):
             _logger.exception("a request could not be judged; it is sent on as it came")
             return JudgedRequest(body)
 
-    def _request(self, body: Mapping[str, Any], kind: str) -> Request:
+    def _request(self, body: Mapping[str, Any], kind: str) -> ApiRequest:
         form = _form(kind)
         if not isinstance(body, Mapping):
-            return Request(body, kind, (), self.across_turns)
+            return ApiRequest(body, kind, (), self.across_turns)
         messages = form.to_judge(self.recent(form.conversation(body)))
-        return Request(body, kind, messages, self.across_turns, form.profile(body, self._profiles))
+        return ApiRequest(
+            body, kind, messages, self.across_turns, form.profile(body, self._profiles)
+        )
 
     def _carried_out(
-        self, request: Request, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str
+        self, request: ApiRequest, monitor: LoopMonitor, verdict: LoopVerdict, run_id: str
     ) -> JudgedRequest:
         """Report a verdict, and do what it says; where it says to go on, a block stays in force."""
         self.tell(verdict, run_id, monitor)
@@ -146,7 +148,7 @@ class GatewayGuard(Guard):
             return JudgedRequest(body, _answer(request, verdict), verdict)
         return JudgedRequest(body, verdict=verdict)
 
-    def _with_words(self, request: Request, words: str) -> Mapping[str, Any]:
+    def _with_words(self, request: ApiRequest, words: str) -> Mapping[str, Any]:
         has_bridge = any(map(is_of_mistral, self._models_of(request.body)))
         return request.form.with_message(request.body, words, has_bridge=has_bridge)
 
@@ -154,7 +156,7 @@ class GatewayGuard(Guard):
         """Return the names of the models that may answer a request."""
         return [tag_of(body, "model")]
 
-    def _was_concluded(self, request: Request) -> bool:
+    def _was_concluded(self, request: ApiRequest) -> bool:
         """Whether the model was asked for its last words before, and called tools all the same."""
         history = request.history
         earlier = history.until(len(history) - len(history.last_round()))
@@ -209,7 +211,7 @@ def _block_of(monitor: LoopMonitor, history: History) -> LoopVerdict:
     return next((each for each in verdicts if each.action is LoopAction.BLOCK), LoopVerdict())
 
 
-def _form(kind: str) -> Form:
+def _form(kind: str) -> ApiForm:
     check_choice("kind", kind, FORMS)
     return FORMS[kind]
 
@@ -218,7 +220,7 @@ def _no_tools(verdict: LoopVerdict) -> str:
     return system_notice(f"{NOTICE_MARKER} {visible(reason_of(verdict))}\n{_NO_TOOLS}")
 
 
-def _answer(request: Request, verdict: LoopVerdict) -> Answer:
+def _answer(request: ApiRequest, verdict: LoopVerdict) -> Answer:
     body, is_error = request.body, verdict.action is LoopAction.RAISE
     options = body.get("stream_options")
     model = body.get("model")

@@ -24,7 +24,7 @@ from ._lookout import Lookout
 from ._span_run import SpanRun, SpanWatch
 from .otel_metrics import OtelObserver
 
-_Key = Tuple[str, str]
+_SpanKey = Tuple[str, str]
 """The ids of a trace and a span."""
 
 _OF_AGENTS = ("gen_ai.", "mcp.method.name", "openinference.")
@@ -61,7 +61,7 @@ class LoopSpanProcessor(Lookout, SpanProcessor):
         check_threshold("runs", runs, 1)
         self._health = health
         self._lock = ProcessLock()  # what is logged meanwhile may make spans
-        self._open: Latest[_Key, Any] = Latest(_OPEN_REMEMBERED)
+        self._open: Latest[_SpanKey, Any] = Latest(_OPEN_REMEMBERED)
         self._runs: Latest[str, SpanRun] = Latest(runs)
         self._of_trace: Latest[str, str] = Latest(runs)
         self._named: Latest[str, None] = Latest(runs)
@@ -170,7 +170,7 @@ def _is_of_agents(attributes: Mapping[str, Any]) -> bool:
     return any(key.startswith(_OF_AGENTS) for key in attributes)
 
 
-def _key_of(span: Any) -> _Key:
+def _key_of(span: Any) -> _SpanKey:
     """Return the ids of a span."""
     context = span.get_span_context()
     return f"{context.trace_id:032x}", f"{context.span_id:016x}"

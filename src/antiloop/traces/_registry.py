@@ -53,7 +53,7 @@ class TraceFormat(Shown):
     """Read a file record by record while it grows; None where each record holds whole runs."""
 
 
-class _Reader(Protocol):
+class _ReaderModule(Protocol):
     """A module, or an entry of a table, that reads one format.
 
     It has ``follow`` too, unless each record holds whole runs.
@@ -65,7 +65,7 @@ class _Reader(Protocol):
     def read(self) -> Read: ...
 
 
-_READERS: Tuple[Tuple[str, str, _Reader], ...] = (
+_READERS: Tuple[Tuple[str, str, _ReaderModule], ...] = (
     ("antiloop", 'one {"run_id", "steps": [...]} a line', antiloop_jsonl),
     ("mini-swe-agent", "mini-swe-agent trajectories", mini_swe_agent),
     ("inspect", "logs of Inspect AI", inspect_ai),

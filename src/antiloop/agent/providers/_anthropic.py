@@ -162,14 +162,14 @@ class AnthropicProvider(SdkProvider):
         content = part(answer, "content")
         if not isinstance(content, list):
             raise ProviderError(f"the reply has no content: {shortened(answer)}")
-        blocks = [_Block(block) for block in content]
+        blocks = [_ContentBlock(block) for block in content]
         return self._finished(blocks, [part(answer, "usage")], part(answer, "stop_reason"))
 
     def _collector(self, client: Any) -> Collector:  # noqa: ARG002
-        return _Events(self._finished)
+        return _MessageEvents(self._finished)
 
     def _finished(
-        self, blocks: Sequence["_Block"], reports: Sequence[Any], reason: Any
+        self, blocks: Sequence["_ContentBlock"], reports: Sequence[Any], reason: Any
     ) -> ModelReply:
         end = _ENDS.get(reason, ReplyEnd.COMPLETE) if isinstance(reason, str) else ReplyEnd.COMPLETE
         detail = ""
@@ -303,7 +303,7 @@ def _call(call: ToolCall) -> Dict[str, Any]:
     return {"type": "tool_use", "id": call.id, "name": call.tool_name, "input": given}
 
 
-class _Block:
+class _ContentBlock:
     """A content block, whole or while it arrives."""
 
     def __init__(self, block: Any) -> None:
@@ -343,7 +343,7 @@ class _Block:
         return [ToolCall(words(self._use, "name"), arguments, words(self._use, "id") or None)]
 
 
-def _kept(blocks: Sequence[_Block]) -> Optional[Mapping[str, Any]]:
+def _kept(blocks: Sequence[_ContentBlock]) -> Optional[Mapping[str, Any]]:
     """Return the order of the blocks, and those that only the API reads; None for none of these."""
     layout = [block.layout() for block in blocks]
     return opaque(_SOURCE, blocks=layout) if any(isinstance(x, dict) for x in layout) else None
@@ -358,12 +358,12 @@ def _usage(reports: Sequence[Any]) -> Usage:
     return Usage(spent, last if isinstance(last, int) else 0)
 
 
-class _Events:
+class _MessageEvents:
     """Joins the events of one stream."""
 
     def __init__(self, finished: Callable[..., ModelReply]) -> None:
         self._finished = finished
-        self._blocks: Dict[Any, _Block] = {}
+        self._blocks: Dict[Any, _ContentBlock] = {}
         self._reports: List[Any] = []
         self._reason: Any = None
         self._complete = False
@@ -371,11 +371,11 @@ class _Events:
     def add(self, event: Any) -> List[StreamItem]:
         kind = part(event, "type")
         if kind == "content_block_start":
-            block = _Block(part(event, "content_block"))
+            block = _ContentBlock(part(event, "content_block"))
             self._blocks[index_of(event)] = block
             return block.begun()
         if kind == "content_block_delta":
-            block = self._blocks.setdefault(index_of(event), _Block(None))
+            block = self._blocks.setdefault(index_of(event), _ContentBlock(None))
             return block.add(part(event, "delta"))
         self._reports.append(part(part(event, "message"), "usage") or part(event, "usage"))
         self._reason = part(part(event, "delta"), "stop_reason") or self._reason

@@ -84,7 +84,7 @@ class ResponsesApi(OpenAIApi):
 
     def collector(self, source: str) -> Collector:
         """Return what reads the events of a stream."""
-        return _Events(lambda answer, output: self._read(answer, output, source))
+        return _ResponseEvents(lambda answer, output: self._read(answer, output, source))
 
     def _read(self, answer: Any, output: Sequence[Any], source: str) -> ModelReply:
         """Read a reply.
@@ -252,7 +252,7 @@ def _rest(text: str, known: str) -> str:
     return text[len(known) :] if text.startswith(known) else ""
 
 
-class _Events:
+class _ResponseEvents:
     """Joins the events of one stream; the last one brings the whole reply."""
 
     def __init__(self, read: Callable[[Any, Sequence[Any]], ModelReply]) -> None:

@@ -10,9 +10,9 @@ from ...stability import stable
 from ...types import Role, ToolCall
 from ._protocol import ModelReply, ModelRequest, StreamItem
 
-Line = Union[ModelReply, str, ToolCall, Sequence[ToolCall]]
+ReplyLine = Union[ModelReply, str, ToolCall, Sequence[ToolCall]]
 """A reply: in full, a final text, one call, or calls to be run together."""
-ScriptLine = Union[Line, Callable[[ModelRequest], Line]]
+ScriptLine = Union[ReplyLine, Callable[[ModelRequest], ReplyLine]]
 """A reply, or a function of the request that gives one."""
 
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
@@ -84,7 +84,7 @@ class ScriptedProvider:
             yield item
 
 
-def _reply(line: Line) -> ModelReply:
+def _reply(line: ReplyLine) -> ModelReply:
     if isinstance(line, ModelReply):
         return line
     if isinstance(line, str):

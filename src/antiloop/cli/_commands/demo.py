@@ -40,9 +40,9 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the agent, print what its observer saw, and write the report."""
-    from .demo_agent import Timeline, stuck_agent
+    from .demo_agent import DemoTimeline, stuck_agent
 
-    timeline = Timeline()
+    timeline = DemoTimeline()
     result = stuck_agent(timeline).run(_QUESTION)
     tell(f"The user asks a scripted agent: {_QUESTION}")
     for line in timeline.lines:

@@ -9,7 +9,7 @@ from ...loop_detection import Escalation, LoopDetector, RepeatDetector
 from ...types import Role, ToolCall, ToolResult
 
 
-def stuck_agent(timeline: "Timeline") -> Agent:
+def stuck_agent(timeline: "DemoTimeline") -> Agent:
     """Make an agent that ignores the notice, as many models do."""
     script = [ToolCall("list_files"), *[ToolCall("search", {"query": "return period"})] * 9]
     detector = LoopDetector([RepeatDetector(3)], policy=Escalation(("notify", "stop")))
@@ -27,7 +27,7 @@ def search(query: str) -> str:  # noqa: ARG001 - nothing is ever found
     return "No results."
 
 
-class Timeline(AgentObserver):
+class DemoTimeline(AgentObserver):
     """Write down each call, each finding and what is done about it.
 
     It does not print: errors in an observer are logged, so a closed pipe would go unnoticed.

@@ -20,12 +20,15 @@ ReadItem = Union[JudgedRun, TraceUnreadable, str]
 """A judged run, the error that ends a file, or a skipped part of it."""
 Part = Tuple[RecordingFile, Piece]
 Batch = Sequence[Part]
-Judge = Callable[[RecordedRun, HealthProfile], JudgedRun]
+Judging = Callable[[RecordedRun, HealthProfile], JudgedRun]
 """Judges one run, in whatever process: a function that can be pickled."""
 
 
 def judged_runs(
-    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judge = judge
+    recordings: Recordings,
+    profile: HealthProfile,
+    args: argparse.Namespace,
+    judging: Judging = judge,
 ) -> Generator[JudgedRun, None, None]:
     """Yield all runs, judged, in the order of the recordings; report what is skipped."""
     found, asked = _by_others if is_parallel(args) else _here, QuestionCount()
@@ -48,7 +51,7 @@ def judged_runs(
 
 
 def _here(
-    recordings: Recordings, profile: HealthProfile, _: argparse.Namespace, judging: Judge
+    recordings: Recordings, profile: HealthProfile, _: argparse.Namespace, judging: Judging
 ) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
     for file in recordings.files:
         piece = Piece(file.path, recordings.source)
@@ -56,7 +59,7 @@ def _here(
 
 
 def _by_others(
-    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judge
+    recordings: Recordings, profile: HealthProfile, args: argparse.Namespace, judging: Judging
 ) -> Generator[Tuple[RecordingFile, Piece, Iterable[ReadItem]], None, None]:
     tasks = _in_batches(
         (file, piece)
@@ -72,14 +75,14 @@ def _by_others(
 
 
 def judge_batch(
-    batch: Batch, profile: HealthProfile, judging: Judge, profiles: Sequence[ClientProfile]
+    batch: Batch, profile: HealthProfile, judging: Judging, profiles: Sequence[ClientProfile]
 ) -> List[List[ReadItem]]:
     """Read and judge some pieces, in whatever process this is."""
     return [list(_judged(piece, profile, judging, profiles)) for _, piece in batch]
 
 
 def _judged(
-    piece: Piece, profile: HealthProfile, judging: Judge, profiles: Sequence[ClientProfile]
+    piece: Piece, profile: HealthProfile, judging: Judging, profiles: Sequence[ClientProfile]
 ) -> Iterator[ReadItem]:
     """Yield the runs of a piece, and between them what was skipped, as it comes."""
     trouble: List[ReadItem] = []

@@ -15,7 +15,7 @@ from .._output.terminal import complain, printable, say
 from .agent_settings import LOCAL, PROJECT, USER, AgentSettings
 
 _TROUBLE = (OSError, ValueError, RecursionError)
-Change = Callable[[Any], Any]
+Edit = Callable[[Any], Any]
 
 
 def install(
@@ -63,7 +63,11 @@ def show_status(agent: AgentSettings) -> int:
 
 
 def _change(
-    agent: AgentSettings, place: str, change: Change, cautions: Sequence[str], is_agreed: bool
+    agent: AgentSettings,
+    place: str,
+    change: Edit,
+    cautions: Sequence[str],
+    is_agreed: bool,
 ) -> None:
     path = agent.path_of(place)
     # Links in a project must not lead to files outside of it; those in your own settings may.

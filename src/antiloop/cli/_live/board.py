@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from ..._latest import Latest
 
-Row = Dict[str, Any]
+SessionRow = Dict[str, Any]
 _GONE = 1_000
 """Removed rows that are remembered; a client that missed more of them gets all rows."""
 
@@ -29,13 +29,13 @@ class Board:
         """Identifies this board among those of other processes."""
         self.is_closed = False
         self._version = 0
-        self._rows: Dict[int, Tuple[int, Row]] = {}
+        self._rows: Dict[int, Tuple[int, SessionRow]] = {}
         self._gone: Latest[int, int] = Latest(_GONE)
         self._forgotten = 0
         self._made: Dict[int, News] = {}
         self._condition = Condition()
 
-    def show(self, rows: Iterable[Row]) -> None:
+    def show(self, rows: Iterable[SessionRow]) -> None:
         """Take all rows as they are now; each has a ``number`` that stays its."""
         now = {row["number"]: row for row in rows}
         with self._condition:
@@ -54,11 +54,11 @@ class Board:
             self._made.clear()
             self._condition.notify_all()
 
-    def rows(self) -> List[Row]:
+    def rows(self) -> List[SessionRow]:
         with self._condition:
             return [row for _, row in self._rows.values()]
 
-    def row(self, number: int) -> Optional[Row]:
+    def row(self, number: int) -> Optional[SessionRow]:
         """Return a row; None if there is none."""
         with self._condition:
             return self._rows.get(number, (0, None))[1]

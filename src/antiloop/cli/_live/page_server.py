@@ -13,7 +13,7 @@ from threading import BoundedSemaphore, Lock, Thread
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from ...report._internal import live_page
-from .board import Board, Row
+from .board import Board, SessionRow
 
 STALLED_S = 10.0
 """Seconds after which a client that sends or takes nothing is dropped."""
@@ -170,7 +170,7 @@ class PageServer(ThreadingHTTPServer):
     def __init__(
         self,
         board: Board,
-        read: Callable[[Row], Optional[str]],
+        read: Callable[[SessionRow], Optional[str]],
         on_trouble: Callable[[str], None],
         port: int = 0,
     ) -> None:

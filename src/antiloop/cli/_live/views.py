@@ -53,7 +53,7 @@ class Lines:
         """Print nothing more."""
 
 
-class Table:
+class SessionTable:
     """One line for each session, on a terminal."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Table:
         return table(self._last, self._drawn_s, _size(), self._notes, self._served)
 
 
-View = Union[Lines, Table]
+View = Union[Lines, SessionTable]
 """Shows sessions while they go on."""
 
 

@@ -18,7 +18,7 @@ from ...traces._internal import LiveSessions
 from .._command import COULD_NOT_RUN, FOUND, naming
 from .._detector import detector_of, profiles_of
 from .._output.terminal import complain
-from .views import Lines, Table, View, is_in_place
+from .views import Lines, SessionTable, View, is_in_place
 
 if TYPE_CHECKING:
     from ...loop_detection import LoopDetector
@@ -109,7 +109,7 @@ def watch_many(args: argparse.Namespace) -> int:
             server = None if args.serve is None else _served(args, detector, troubles)
         if server is not None:
             stack.callback(server.close)
-        view: View = Table() if is_in_place(args.format) else Lines(args.format)
+        view: View = SessionTable() if is_in_place(args.format) else Lines(args.format)
         stack.callback(view.close)
         troubles[:] = [view.trouble]
         if server is not None:

@@ -18,7 +18,7 @@ from ...formats import History
 from ...traces import RecordedRun
 
 FILE = "labels.jsonl"
-Steps = Tuple[int, int]
+LabeledSteps = Tuple[int, int]
 """The first and the last step, counted from 0."""
 _WANTED = '{"run_id": "r1", "steps": [4, 12] or null, "is_stuck": true or false}'
 
@@ -29,7 +29,7 @@ class Label:
 
     run_id: str
     is_stuck: bool
-    steps: Optional[Steps] = None
+    steps: Optional[LabeledSteps] = None
     loop: str = ""
     """The key of the loop that was marked, which equal loops share; empty where none was found."""
 
@@ -85,7 +85,7 @@ class Reviewed:
 
     good: Sequence[RecordedRun]
     """Runs, and beginnings of runs, in which no agent is stuck: a stop there is a mistake."""
-    stuck: Sequence[Tuple[RecordedRun, Sequence[Steps]]]
+    stuck: Sequence[Tuple[RecordedRun, Sequence[LabeledSteps]]]
     """Runs with the stretches in which the agent is stuck."""
     unlabeled: int
     """Runs without a label; they count neither way."""
@@ -103,7 +103,7 @@ def review(runs: Iterable[RecordedRun], labels: Sequence[Label]) -> Reviewed:
     for label in labels:
         by_run.setdefault(label.run_id, []).append(label)
     good: List[RecordedRun] = []
-    stuck: List[Tuple[RecordedRun, Sequence[Steps]]] = []
+    stuck: List[Tuple[RecordedRun, Sequence[LabeledSteps]]] = []
     unlabeled, seen = 0, set()
     for run in runs:
         said = by_run.get(run.run_id)

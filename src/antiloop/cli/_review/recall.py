@@ -6,9 +6,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from ...loop_detection import LoopAction, LoopDetector
 from ...traces import RecordedRun, replay
-from .labels import Steps
+from .labels import LabeledSteps
 
-Marked = Sequence[Tuple[RecordedRun, Sequence[Steps]]]
+Marked = Sequence[Tuple[RecordedRun, Sequence[LabeledSteps]]]
 """Runs, each with the stretches in which its agent is stuck."""
 
 

@@ -11,14 +11,14 @@ from ..._text.shortening import visible
 from .._output.figures import known_figures, table_lines, titles
 from .._output.terminal import is_verbose, line_of, page_columns, say, tell
 from .period import moment
-from .summary import OTHERS, Row, Summary, chart
+from .summary import OTHERS, Summary, SummaryRow, chart
 
 TITLES = {"agents": "agent", "models": "model", "tools": "tool"}
 SHOWN = 20
 """Rows of a table for a person; JSON has all."""
 
 
-class Table(NamedTuple):
+class SummaryTable(NamedTuple):
     """One table: its columns, and a name with cells for each row."""
 
     title: str
@@ -32,7 +32,7 @@ class Table(NamedTuple):
     """For each row: what to choose in a report; empty where it has no name."""
 
 
-def tables_of(summary: Summary, shown: Optional[int] = SHOWN) -> Iterator[Table]:
+def tables_of(summary: Summary, shown: Optional[int] = SHOWN) -> Iterator[SummaryTable]:
     """Yield the sum of all, and a table for each group that has rows.
 
     Columns that no run tells anything of are left out, and so are rows without loops, unless all
@@ -52,19 +52,19 @@ def tables_of(summary: Summary, shown: Optional[int] = SHOWN) -> Iterator[Table]
         yield _table("loop", loops, shown)
 
 
-def _whole(summary: Summary) -> Table:
+def _whole(summary: Summary) -> SummaryTable:
     rows = [("this period", summary.whole.now)]
     for title, sums in (("period before", summary.whole.before), ("without time", summary.untimed)):
         if sums.runs:
             rows.append((title, sums))
     names = known_figures(each for _, each in rows)
     cells = ((title, tuple(each.cells(names))) for title, each in rows)
-    return Table("period", titles(names), tuple(cells))
+    return SummaryTable("period", titles(names), tuple(cells))
 
 
 def _table(
-    title: str, rows: Sequence[Tuple[Optional[str], str, Row]], shown: Optional[int]
-) -> Table:
+    title: str, rows: Sequence[Tuple[Optional[str], str, SummaryRow]], shown: Optional[int]
+) -> SummaryTable:
     """Make the table of a group; each row has what a report knows it by, its name and its sums."""
     telling = [each for each in rows if shown is None or not each[2].is_calm]
     kept = telling[:shown]
@@ -76,14 +76,14 @@ def _table(
         for key, *_ in kept
     )
     left_out, calm = len(telling) - len(kept), len(rows) - len(telling)
-    return Table(title, (*titles(names), "trend"), tuple(cells), left_out, calm, links)
+    return SummaryTable(title, (*titles(names), "trend"), tuple(cells), left_out, calm, links)
 
 
 def _named(name: Optional[str]) -> str:
     return "(unknown)" if name is None else name
 
 
-def _trend(row: Row) -> str:
+def _trend(row: SummaryRow) -> str:
     """Write by how many percentage points the wasted share changed."""
     if row.trend is None:
         return "new" if row.now.runs and not row.before.runs else "-"
@@ -128,7 +128,7 @@ def tell_summary(summary: Summary) -> None:
         tell(line_of(remark))
 
 
-def _calm(table: Table) -> str:
+def _calm(table: SummaryTable) -> str:
     """Count the rows that are not shown, as they have no loops."""
     noun = table.title if table.calm == 1 else f"{table.title}s"
     return f"and {table.calm:,}{' more' if table.rows else ''} {noun} without loops"
@@ -157,7 +157,7 @@ def summary_page(summary: Summary, report: str = "") -> str:
     return Template(page).substitute(body=f"{head}{body}{remarks}")
 
 
-def _html_table(table: Table, report: str) -> str:
+def _html_table(table: SummaryTable, report: str) -> str:
     titles = "".join(f'<th scope="col">{html(each)}</th>' for each in (table.title, *table.columns))
     links = table.links or ("",) * len(table.rows)
     rows = "".join(

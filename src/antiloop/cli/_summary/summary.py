@@ -31,7 +31,7 @@ def judge_and_count(run: RecordedRun, profile: HealthProfile) -> JudgedRun:
 
 
 @dataclass
-class Row:
+class SummaryRow:
     """Sums of one agent, model or tool, or of all."""
 
     now: Figures = field(default_factory=Figures)
@@ -65,7 +65,7 @@ class Summary:
 
     def __init__(self, period: Period, masking: Masking) -> None:
         self.period = period
-        self.whole = Row()
+        self.whole = SummaryRow()
         self.untimed_ids: List[str] = []
         """The first of them."""
         self.seen = 0
@@ -74,8 +74,8 @@ class Summary:
         """Runs from before both periods."""
         self._masking = masking
         self.timeline = Timeline(period)
-        self._rows: Dict[str, Dict[Optional[str], Row]] = {group: {} for group in GROUPS}
-        self._loops: Dict[str, Tuple[str, Row]] = {}
+        self._rows: Dict[str, Dict[Optional[str], SummaryRow]] = {group: {} for group in GROUPS}
+        self._loops: Dict[str, Tuple[str, SummaryRow]] = {}
 
     def add(self, judged: JudgedRun) -> None:
         """Take in a run that `judge_and_count` gave."""
@@ -99,19 +99,19 @@ class Summary:
             self._row("tools", tool).add(place, of_tool)
         for key, (name, of_loop) in figures.by_loop.items():
             if key in self._loops or len(self._loops) < NAMES:
-                self._loops.setdefault(key, (name, Row()))[1].add(place, of_loop)
+                self._loops.setdefault(key, (name, SummaryRow()))[1].add(place, of_loop)
 
     @property
     def untimed(self) -> Figures:
         return self.whole.untimed
 
-    def loops(self) -> List[Tuple[str, str, Row]]:
+    def loops(self) -> List[Tuple[str, str, SummaryRow]]:
         """Return key, name and sums of loops that several runs have, most frequent first."""
         found = [(key, name, row) for key, (name, row) in self._loops.items()]
         several = [each for each in found if (each[2].counted + each[2].before).runs > 1]
         return sorted(several, key=lambda each: (-each[2].counted.runs, *_by_waste(each[1:])))
 
-    def rows(self, group: str) -> List[Tuple[Optional[str], Row]]:
+    def rows(self, group: str) -> List[Tuple[Optional[str], SummaryRow]]:
         """Return the name and sums of each member of a group, the one that wastes most first.
 
         Args:
@@ -143,23 +143,23 @@ class Summary:
         if len(self.untimed_ids) < UNTIMED_IDS:
             self.untimed_ids.append(self._shown(run_id) or "")
 
-    def _row(self, group: str, name: Optional[str]) -> Row:
+    def _row(self, group: str, name: Optional[str]) -> SummaryRow:
         rows = self._rows[group]
         if name not in rows and len(rows) >= NAMES:
             name = OTHERS
-        return rows.setdefault(name, Row())
+        return rows.setdefault(name, SummaryRow())
 
     def _shown(self, name: Optional[str]) -> Optional[str]:
         return None if name is None else self._masking.name(name)
 
 
-def _by_waste(named: Tuple[Optional[str], Row]) -> Tuple[Any, ...]:
+def _by_waste(named: Tuple[Optional[str], SummaryRow]) -> Tuple[Any, ...]:
     name, row = named
     counted = row.counted
     return -counted.wasted_calls, -counted.runs, -row.before.wasted_calls, name or ""
 
 
-def _row_as_json(row: Row) -> Mapping[str, Any]:
+def _row_as_json(row: SummaryRow) -> Mapping[str, Any]:
     sums = {name: _as_json(getattr(row, name)) for name in ("now", "before", "untimed")}
     return {**sums, "trend": row.trend}
 

@@ -28,7 +28,7 @@ from .span import Span
 _MODEL = ("chat", "text_completion", "generate_content")
 _AGENT = ("invoke_agent", "create_agent", "invoke_workflow")
 _DETAILS = "gen_ai.client.inference.operation.details"
-Answer = Tuple[str, ToolResult]
+NamedAnswer = Tuple[str, ToolResult]
 _Message = TypeVar("_Message", bound=Mapping[str, Any])
 
 
@@ -150,7 +150,7 @@ def _calls_in(message: Mapping[str, Any]) -> Iterator[ToolCall]:
         yield _call(part)
 
 
-def _answers_in(message: Mapping[str, Any]) -> Iterator[Answer]:
+def _answers_in(message: Mapping[str, Any]) -> Iterator[NamedAnswer]:
     for part in _parts(message, "tool_call_response"):
         returned = part.get("response", part.get("result"))
         if returned is not None:
@@ -175,7 +175,7 @@ def _calls_in_event(name: str, event: Mapping[str, Any]) -> Iterator[ToolCall]:
             yield _call({"id": field_of(call, "id"), **body} if isinstance(body, dict) else {})
 
 
-def _answers_in_event(name: str, event: Mapping[str, Any]) -> Iterator[Answer]:
+def _answers_in_event(name: str, event: Mapping[str, Any]) -> Iterator[NamedAnswer]:
     if name == "gen_ai.tool.message":
         yield text_of(event.get("id")), ToolResult(text_of(event.get("content")))
 

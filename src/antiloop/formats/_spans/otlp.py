@@ -101,7 +101,7 @@ def content_of(found: Iterable[AgentSpan]) -> SpanContent:
     kept = [one for one in ordered if one.kind and not _is_within_itself(one, tools)]
     records = any(one.knows_arguments for one in tools.values())
     requests = (call for one in kept for call in one.requests)
-    reader = _Reader(bool(tools), records, any(call.arguments is not None for call in requests))
+    reader = _SpanReader(bool(tools), records, any(call.arguments is not None for call in requests))
     for round_, one, asked in in_rounds(kept):
         reader.add_span(round_, one, asked)
     return reader.content()
@@ -119,7 +119,7 @@ def is_same_call(one: AgentSpan, outer: Optional[AgentSpan]) -> bool:
     return one.call.tool_name == outer.call.tool_name
 
 
-class _Reader(GrowingHistory):
+class _SpanReader(GrowingHistory):
     """Collects what the spans of one run tell, in order.
 
     Args:

@@ -26,7 +26,7 @@ _KEPT = "surrogateescape"  # keeps undecodable bytes different
 _NEED_REPETITION = (None, "default", "escalating")  # the presets that a first look knows
 
 
-class Options:
+class HookOptions:
     """The arguments of the hook's command.
 
     Args:
@@ -82,7 +82,7 @@ def main(arguments: "Sequence[str]", name: str = "claude-code") -> int:
         if sys.stdin is None or sys.stdin.isatty():
             raise NoEvent("it is empty", agent)
         event = _event(agent, sys.stdin.buffer.read().decode("utf-8", _KEPT))
-        answer = _answer(name, event, Options(arguments))
+        answer = _answer(name, event, HookOptions(arguments))
         if answer:
             sys.stdout.write(dumps(answer))
             sys.stdout.flush()
@@ -115,7 +115,7 @@ def _event(agent: HookAgent, text: str) -> "Dict[str, Any]":
     return event
 
 
-def _answer(name: str, event: "Dict[str, Any]", options: Options) -> "Dict[str, Any]":
+def _answer(name: str, event: "Dict[str, Any]", options: HookOptions) -> "Dict[str, Any]":
     agent = AGENTS[name]
     with SessionFile(name, session_of(agent, event)) as file:
         answer = _answer_in(file, name, event, options)
@@ -125,7 +125,7 @@ def _answer(name: str, event: "Dict[str, Any]", options: Options) -> "Dict[str, 
 
 
 def _answer_in(
-    file: SessionFile, name: str, event: "Dict[str, Any]", options: Options
+    file: SessionFile, name: str, event: "Dict[str, Any]", options: HookOptions
 ) -> "Dict[str, Any]":
     agent = AGENTS[name]
     # Who starts the hook with other options wants another detector from here on.
@@ -151,7 +151,7 @@ def _answer_in(
 
 
 def _is_nothing_new(
-    file: SessionFile, name: str, event: "Dict[str, Any]", options: Options
+    file: SessionFile, name: str, event: "Dict[str, Any]", options: HookOptions
 ) -> bool:
     """Whether nothing can come of an event; then it is noted."""
     if has_transcript(AGENTS[name]):
@@ -168,7 +168,7 @@ def _is_nothing_new(
     return seen.is_nothing_new(event, sums) and file.append({**event, SUMS: sums})
 
 
-def _begin(file: SessionFile, options: Options) -> None:
+def _begin(file: SessionFile, options: HookOptions) -> None:
     """Keep the detector with which a session begins; none for the preset as it is."""
     if options.preset is not None:
         _check_preset(options)
@@ -196,7 +196,7 @@ def _begin(file: SessionFile, options: Options) -> None:
         file.value = {**file.value, "detector": None}
 
 
-def _check_preset(options: Options) -> None:
+def _check_preset(options: HookOptions) -> None:
     from ...loop_detection.presets import PRESETS
 
     if options.preset not in PRESETS:
@@ -205,7 +205,7 @@ def _check_preset(options: Options) -> None:
         options.preset = PRESET
 
 
-def _settings(options: Options) -> "Optional[str]":
+def _settings(options: HookOptions) -> "Optional[str]":
     """Return the path of the file of settings that counts; None for no file."""
     if options.config is not None and options.config.endswith(".toml"):
         return options.config
@@ -214,7 +214,7 @@ def _settings(options: Options) -> "Optional[str]":
     return find_settings()
 
 
-def _detector(file: SessionFile, options: Options) -> "Any":
+def _detector(file: SessionFile, options: HookOptions) -> "Any":
     """Make the detector with which the session began."""
     from ...loop_detection import LoopDetector, presets
 
@@ -229,7 +229,7 @@ def _detector(file: SessionFile, options: Options) -> "Any":
     return presets.PRESETS[options.preset or PRESET](shadow=options.shadow)
 
 
-def _read(options: Options, settings: "Optional[str]") -> "Tuple[Any, Any]":
+def _read(options: HookOptions, settings: "Optional[str]") -> "Tuple[Any, Any]":
     """Read the configuration of the detector, and the profiles of clients, as plain JSON."""
     from ...loop_detection import LoopDetector, presets
     from ...loop_detection._internal import ProjectSettings

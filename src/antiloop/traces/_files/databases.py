@@ -17,10 +17,10 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 from ..._text.canonical import json_or
 from ...exceptions import NoTrace, TraceUnreadable
 
-Row = Dict[str, Any]
-Session = Tuple[Dict[str, Any], List[str]]
+TableRow = Dict[str, Any]
+StoredSession = Tuple[Dict[str, Any], List[str]]
 """A session as JSON, and what of it cannot be read."""
-Reader = Callable[[sqlite3.Connection], Iterator[Session]]
+Reader = Callable[[sqlite3.Connection], Iterator[StoredSession]]
 _PARTS = "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY time_created, id"
 _OF_GOOSE = (
     "SELECT id, role, content_json AS content, created_timestamp AS created FROM messages"
@@ -56,7 +56,7 @@ def sessions_in(path: str, max_length: int) -> Iterator[Tuple[int, str, str]]:
         raise TraceUnreadable(f"{path}: reading failed: {error}") from error
 
 
-def _row(cursor: sqlite3.Cursor, row: Tuple[Any, ...]) -> Row:
+def _row(cursor: sqlite3.Cursor, row: Tuple[Any, ...]) -> TableRow:
     """Return a row by the names of its columns; a value may be of any type in any column."""
     texts = (one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in row)
     return dict(zip((column[0] for column in cursor.description), texts))
@@ -93,7 +93,7 @@ def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
     return frozenset(row["name"] for row in found)
 
 
-def _opencode(database: sqlite3.Connection) -> Iterator[Session]:
+def _opencode(database: sqlite3.Connection) -> Iterator[StoredSession]:
     for session in database.execute("SELECT id FROM session ORDER BY time_created, id"):
         own = (session["id"],)
         broken: List[str] = []
@@ -109,19 +109,19 @@ def _opencode(database: sqlite3.Connection) -> Iterator[Session]:
         yield {"info": {"id": session["id"]}, "messages": messages}, broken
 
 
-def _goose(database: sqlite3.Connection) -> Iterator[Session]:
+def _goose(database: sqlite3.Connection) -> Iterator[StoredSession]:
     for own, messages, broken in _with_messages(database, _OF_GOOSE, "content"):
         yield {"id": own, "working_dir": "", "conversation": messages}, broken
 
 
-def _crush(database: sqlite3.Connection) -> Iterator[Session]:
+def _crush(database: sqlite3.Connection) -> Iterator[StoredSession]:
     for own, messages, broken in _with_messages(database, _OF_CRUSH, "parts"):
         yield {"crush_session": own, "messages": messages}, broken
 
 
 def _with_messages(
     database: sqlite3.Connection, query: str, column: str
-) -> Iterator[Tuple[Any, List[Row], List[str]]]:
+) -> Iterator[Tuple[Any, List[TableRow], List[str]]]:
     """Yield the id of each session, its messages with the JSON of a column, and what is broken."""
     for session in database.execute("SELECT id FROM sessions ORDER BY created_at, id"):
         broken: List[str] = []

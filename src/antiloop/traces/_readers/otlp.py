@@ -23,7 +23,7 @@ from .._shared.records import OnTrouble, Record
 from .._shared.run_under_way import not_by_record
 
 _EVENT_TYPES = {"tool": "tool_call_completed", "model": "llm_call_completed"}
-_Key = Tuple[str, str]
+_SpanKey = Tuple[str, str]
 
 
 recognizes, follow = is_span_document, not_by_record
@@ -68,8 +68,8 @@ class SpanArchive:
     """The spans of a file, and to which conversation each belongs."""
 
     spans: List[Tuple[int, AgentSpan]] = field(default_factory=list)
-    parents: Dict[_Key, str] = field(default_factory=dict)
-    conversations: Dict[_Key, str] = field(default_factory=dict)
+    parents: Dict[_SpanKey, str] = field(default_factory=dict)
+    conversations: Dict[_SpanKey, str] = field(default_factory=dict)
     of_trace: Dict[str, str] = field(default_factory=dict)
 
     def add(self, line: int, span: Span, found: Optional[AgentSpan]) -> None:
@@ -84,13 +84,13 @@ class SpanArchive:
     def runs(self) -> Dict[str, Tuple[int, List[AgentSpan]]]:
         """Group the spans by run, each group with the line of its first span."""
         groups: Dict[str, Tuple[int, List[AgentSpan]]] = {}
-        known: Dict[_Key, Optional[str]] = {**self.conversations}
+        known: Dict[_SpanKey, Optional[str]] = {**self.conversations}
         for line, found in self.spans:
             run_id = self._conversation_of(found.span, known) or found.span.trace_id or "trace"
             groups.setdefault(run_id, (line, []))[1].append(found)
         return groups
 
-    def _conversation_of(self, span: Span, known: Dict[_Key, Optional[str]]) -> Optional[str]:
+    def _conversation_of(self, span: Span, known: Dict[_SpanKey, Optional[str]]) -> Optional[str]:
         """Return the conversation of a span: its own, that of a span around it, or of its trace.
 
         Args:
@@ -98,7 +98,7 @@ class SpanArchive:
             known: conversations of spans; those that are passed on the way are added.
         """
         key = span.trace_id, span.span_id
-        passed: Dict[_Key, None] = {}  # spans may be around each other
+        passed: Dict[_SpanKey, None] = {}  # spans may be around each other
         while key in self.parents and key not in known and key not in passed:
             passed[key] = None
             key = span.trace_id, self.parents[key]

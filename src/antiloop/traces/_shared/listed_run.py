@@ -263,7 +263,7 @@ class ListedFormat:
         self, found: Iterable[Record], name: str, on_trouble: OnTrouble
     ) -> Iterator[RecordedRun]:
         """Yield one run for each session, and one for each of its agents."""
-        file = _File(self, name, on_trouble, {})
+        file = _ListedFile(self, name, on_trouble, {})
         for record in found:
             file.take(record)
             if self.is_document:
@@ -275,10 +275,12 @@ class ListedFormat:
         """Read a file line by line while it is written; None where each value holds whole runs."""
         if self.is_document:
             return None
-        return lambda name, on_trouble: _File(self, name, on_trouble, Latest(RUNS_UNDER_WAY)).take
+        return lambda name, on_trouble: (
+            _ListedFile(self, name, on_trouble, Latest(RUNS_UNDER_WAY)).take
+        )
 
 
-class _File:
+class _ListedFile:
     """The runs of one file."""
 
     def __init__(

@@ -29,7 +29,7 @@ class SessionFormat:
         self, found: Iterable[Record], name: str, on_trouble: OnTrouble
     ) -> Iterator[RecordedRun]:
         """Yield each run when the next begins, and the last one at the end."""
-        file, run = _File(self, name, on_trouble), None
+        file, run = _SessionFile(self, name, on_trouble), None
         for record in found:
             for latest in file.take(record):
                 if run is not None and latest is not run:
@@ -40,10 +40,10 @@ class SessionFormat:
 
     def follow(self, name: str, on_trouble: OnTrouble) -> TakeRecord:
         """Read a file record by record while it is written."""
-        return _File(self, name, on_trouble).take
+        return _SessionFile(self, name, on_trouble).take
 
 
-class _File:
+class _SessionFile:
     """The sessions of one file."""
 
     def __init__(self, session_format: SessionFormat, name: str, on_trouble: OnTrouble) -> None:
