@@ -41,7 +41,7 @@ def session(number=0, run_id="r", suspicion=0.0, trouble_s=0.0, tool="search"):
     if trouble_s:
         calls, results = (ToolCall(tool),) * 3, (ToolResult("a"),) * 3
         run = RecordedRun(run_id, calls, results)
-        made.take(3, next(replay(run, LoopDetector.default()))[1])
+        made.take(3, next(replay(run, LoopDetector.literal()))[1])
     made.take(5, LoopVerdict(suspicion=suspicion))
     return made
 
