@@ -113,7 +113,8 @@ class FailureStreakDetector(ThresholdDetector):
             is_unproductive = is_unproductive and item.is_unproductive
         if is_unproductive:
             row = streak_of(window, lambda item: item.is_unproductive, fresh_per_match=0.0)
-            if self._is_enough(window, row) and not _is_work(window, row):
+            is_work = _is_poll(window, row) or is_amid_acts(window, row)
+            if self._is_enough(window, row) and not is_work:
                 return self._of_any_tool(window, row)
         return None
 
@@ -197,6 +198,9 @@ class FailureStreakDetector(ThresholdDetector):
         features, count = streak[-1].features, len(streak)
         waits = features.outcome is WAITING
         what = "asked to come back later" if waits else "gave the same fruitless answer"
+        # Failures in the same words are one loop, whatever they echo; so are all answers of
+        # "nothing".
+        said = features.result if features.outcome.says_something else features.outcome.value
         found = detection(
             self.name,
             f"Tool {features.tool!r} {what} {count} times.",
@@ -204,12 +208,7 @@ class FailureStreakDetector(ThresholdDetector):
             times=f", the last of {count} calls that {what}"
             if waits
             else f", {count} calls with the same fruitless answer",
-            identity=(
-                features.tool,
-                # Failures in the same words are one loop, whatever they echo; so are all answers of
-                # "nothing".
-                features.wording if features.outcome.counts_down else _said(features),
-            ),
+            identity=(features.tool, features.wording if features.outcome.counts_down else said),
             refused=whole_tool(features),
             details={"tool": features.tool, "count": count, "result_hash": features.result},
         )
@@ -306,11 +305,6 @@ def _is_poll(window: Window, streak: List[JudgedCall]) -> bool:
     return not fails and is_paced(window, streak)
 
 
-def _is_work(window: Window, row: List[JudgedCall]) -> bool:
-    """Whether a row is part of waiting, or of acts that lead on while they are answered alike."""
-    return _is_poll(window, row) or is_amid_acts(window, row)
-
-
 def _tries_numbers(streak: List[JudgedCall]) -> bool:
     """Whether one command line was run with one number after the other."""
     is_one = len({item.features.shape for item in streak}) == 1
@@ -358,8 +352,3 @@ def _are_alike(one: CallFeatures, other: CallFeatures) -> bool:
 def _are_exactly_alike(one: CallFeatures, other: CallFeatures) -> bool:
     """Whether two rounds failed in the same way, or looked for the same and found nothing."""
     return _are_alike(one, other) and (one.outcome.is_failure or one.near == other.near)
-
-
-def _said(features: CallFeatures) -> Optional[str]:
-    """Return the key of a streak of one tool; all empty answers share one key."""
-    return features.result if features.outcome.says_something else features.outcome.value

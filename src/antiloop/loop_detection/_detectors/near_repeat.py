@@ -55,7 +55,7 @@ class NearRepeatDetector(ThresholdDetector):
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
             needed = self._needed_of(window, item.tool)
             if self._is_evidence(window, item, needed):
-                streak = self._streak(window, item.features)
+                streak = _streak(window, item.features)
                 if item.outcome is WAITING:
                     needed = max(needed, self.patience)
                     if len({each.call for each in streak}) == 1:
@@ -92,13 +92,6 @@ class NearRepeatDetector(ThresholdDetector):
         # Two edits in the same words are two edits.
         return is_click or (item.result is not None and not item.features.changes_world)
 
-    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        return streak_of(
-            window,
-            lambda item: _is_near(item.features, latest),
-            fresh_per_match=_fresh_per_match(latest),
-        )
-
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
         features, count = streak[-1].features, len(streak)
         return detection(
@@ -121,9 +114,10 @@ def _is_habit(window: Window, streak: List[JudgedCall], needed: int) -> bool:
     return is_part or is_paced(window, streak) or is_work
 
 
-def _fresh_per_match(latest: CallFeatures) -> float:
-    """Return 0 for a silent result, which is evidence only where nothing at all was new."""
-    return 0.0 if latest.outcome is SILENT or acknowledges(latest) else 1.0
+def _streak(window: Window, latest: CallFeatures) -> List[JudgedCall]:
+    # A silent result is evidence only where nothing at all was new.
+    fresh = 0.0 if latest.outcome is SILENT or acknowledges(latest) else 1.0
+    return streak_of(window, lambda item: _is_near(item.features, latest), fresh_per_match=fresh)
 
 
 def _is_near(one: CallFeatures, other: CallFeatures) -> bool:

@@ -5,7 +5,7 @@ This is the one place that decides. What the user declares about a tool comes be
 
 import re
 from functools import lru_cache
-from typing import Any, Iterable, List, Optional, Set
+from typing import Any, List, Optional, Set
 
 from .noise import command_line
 
@@ -36,7 +36,6 @@ _TYPED = frozenset(  # what is sent to a terminal, or is one
 )
 _SHELLS = frozenset("bash powershell sh zsh".split())
 _VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
-_PLACES = frozenset(_VERBS)
 LONGEST_NAME = 100
 """Characters of a verb at most: what is longer is a line for a shell."""
 _JOBS = frozenset("job jobs poll progress status wait".split())
@@ -111,7 +110,7 @@ def changes_midway(arguments: Any) -> bool:
 
 def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
     """Guess from its name whether a call asks how far some work elsewhere is."""
-    return _is_about_a_job(" ".join([tool_name, *_verbs(arguments)]))
+    return not _JOBS.isdisjoint(name_parts(" ".join([tool_name, *_verbs(arguments)])))
 
 
 @lru_cache(maxsize=1024)
@@ -246,11 +245,11 @@ def _states_change(arguments: Any) -> Optional[bool]:
     return None
 
 
-def _verbs(arguments: Any) -> Iterable[str]:
-    if not isinstance(arguments, dict) or _PLACES.isdisjoint(arguments):
-        return ()
-    given = map(arguments.get, _VERBS)
-    return [_last_name(verb) for verb in given if isinstance(verb, str) and _is_name(verb)]
+def _verbs(arguments: Any) -> List[str]:
+    given = map(arguments.get, _VERBS) if isinstance(arguments, dict) else ()
+    # Of dotted names the last one is the verb; those before it are groups.
+    names = (verb for verb in given if isinstance(verb, str) and _is_name(verb))
+    return [name.rpartition(".")[2] for name in names]
 
 
 def _is_name(verb: str) -> bool:
@@ -258,11 +257,6 @@ def _is_name(verb: str) -> bool:
     if " " in verb or len(verb) > LONGEST_NAME:
         return False
     return all(map(str.isidentifier, verb.replace("-", "_").split(".")))
-
-
-def _last_name(verb: str) -> str:
-    """Return the last of dotted names, which is the verb; the names before it are groups."""
-    return verb.rpartition(".")[2]
 
 
 @lru_cache(maxsize=1024)
@@ -277,11 +271,6 @@ def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
     # "send keys to the terminal" does what is typed, and that may be to look.
     is_typing = changes <= _SENDING and not _TYPED.isdisjoint([*parts, *name_parts(of_tool)])
     return True if changes and not is_typing else None
-
-
-@lru_cache(maxsize=1024)
-def _is_about_a_job(name: str) -> bool:
-    return not _JOBS.isdisjoint(name_parts(name))
 
 
 def name_parts(name: str) -> List[str]:

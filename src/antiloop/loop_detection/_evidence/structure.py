@@ -15,7 +15,7 @@ stand far from the beginning. In this order:
 
 import json
 import re
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .job_state import STATES, goes_on
 from .plain_answer import may_have_code
@@ -29,11 +29,9 @@ _LAYERS = 4
 _DEPTH = 32  # objects inside objects
 CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
 _STATUSES = ("status", "status_code", "statuscode", "code", "http_status", "httpstatus")
-_ERROR_CODES = ("error_code", "errorcode", "errcode")
 VERDICTS = ("success", "ok", "succeeded", "successful", "is_success")
 PRINTED = ("stdout", "stderr", "output")
 SPOKEN = ("text", "message", "result", "msg", "reason", "error")
-_CLASSES = ("Error", "Exception")
 _VERDICT_PLACES = frozenset((*STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
@@ -222,22 +220,17 @@ def _has_failed(fields: Dict[str, Any]) -> bool:
     verdicts = _verdicts(fields)
     if verdicts:
         return not all(verdicts)
-    if fields.get("iserror") is True or fields.get("is_error") is True:
+    if any(tells(fields.get(name)) for names, tells in _FAILURES for name in names):
         return True
     problems = [fields.get("errors"), fields.get("errormessages")]
-    if fields.get("error"):
-        return True
     if any(each for each in problems if _is_list_or_text(each)) and not _brings_data(fields):
-        return True
-    if any(_is_code_of_error(fields.get(name)) for name in _ERROR_CODES):
-        return True
-    if str(fields.get("__type")).endswith(_CLASSES):  # "a.b#ValidationException"
         return True
     # Alone, or with a remark, it is what a wait answers.
     if fields.get("timed_out") is True and len(fields) > 2:
         return True
     is_explained = bool(_texts(fields, SPOKEN))  # "code" alone may be that of a product
-    if is_explained and (fields.get("type") == "error" or _is_negative(fields.get("code"))):
+    code = fields.get("code")
+    if is_explained and (fields.get("type") == "error" or (type(code) is int and code < 0)):
         return True
     named = [fields.get(name) for name in _STATUSES if name != "code" or is_explained]
     return any(
@@ -258,8 +251,13 @@ def _is_code_of_error(code: Any) -> bool:
     return bool(code) and str(code).strip("0").lower() not in ("", *VERDICTS, "none")
 
 
-def _is_negative(code: Any) -> bool:
-    return type(code) is int and code < 0
+_FAILURES: Tuple[Tuple[Tuple[str, ...], Callable[[Any], bool]], ...] = (
+    (("iserror", "is_error"), lambda each: each is True),
+    (("error",), bool),
+    (("error_code", "errorcode", "errcode"), _is_code_of_error),
+    (("__type",), lambda each: str(each).endswith(("Error", "Exception"))),
+)
+"""The fields that say by themselves that a call failed, and how."""
 
 
 def _verdicts(fields: Dict[str, Any]) -> List[bool]:
