@@ -93,14 +93,11 @@ class HostLines:
     def without(self, text: str, tool: str, call: str, arguments: Any) -> str:
         """Return the answer to a call without the lines that are known, and remember the others."""
         apart = _ends_apart(text)
-        # A line may name the tool.
-        lines = [line.replace(tool, "") for line in _ends_of(apart)]
+        lines = _ends_of(apart, tool)
         shapes = _shapes_of(lines)
         last, self._shapes = self._shapes, frozenset(shapes)
         rows, self._rows = self._rows, {}
         # Most answers have other lines than the one before, so few are looked at.
-        if last.isdisjoint(shapes):
-            return text
         marked = [_read(line) if shape in last else None for line, shape in zip(lines, shapes)]
         if not any(marked):
             return text
@@ -163,14 +160,14 @@ def _ends_apart(text: str) -> str:
     return text
 
 
-def _ends_of(text: str) -> List[str]:
-    """Return the lines at both ends of a text; of an object, its fields."""
+def _ends_of(text: str, tool: str) -> List[str]:
+    """Return the lines at both ends of a text, or an object's fields, without the tool's name."""
     text, between = text.rstrip(), "\n"
     if _is_object(text):
         text, between = text[2:-1].replace("\n", " "), ', "' if '": ' in text[:_LONGEST] else ',"'
     if len(text) > 2 * _REACH:  # what is cut makes one line that is too long
         text = f"{text[:_REACH]}{'-' * _LONGEST}{text[-_REACH:]}"
-    lines = text.split(between)
+    lines = text.replace(tool, "").split(between)
     return lines if len(lines) <= _FIRST + _LAST else [*lines[:_FIRST], *lines[-_LAST:]]
 
 
