@@ -41,19 +41,12 @@ class UnknownToolDetector(ThresholdDetector):
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the rejected calls of the last round."""
         for item in window.rounds[-1].sorted_evidence if window.rounds else ():
-            if item.outcome is INVALID and _is_rejected(item.features):
-                streak = self._streak(window, item.features)
+            if _is_rejected(item.features):
+                streak = _streak(window, item.features)
                 needed = self._needed_of(window, item.tool)
                 if len(streak) >= needed:
                     return self._detection(streak)
         return None
-
-    def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
-        return streak_of(
-            window,
-            lambda item: _is_rejected_alike(item.features, latest),
-            lambda item: item.tool == latest.tool and _has_run(item.features),
-        )
 
     def _detection(self, streak: List[JudgedCall]) -> LoopDetection:
         latest = streak[-1].features
@@ -72,6 +65,15 @@ class UnknownToolDetector(ThresholdDetector):
         return found if is_missing else replace(found, inherits=False)
 
 
+def _streak(window: Window, latest: CallFeatures) -> List[JudgedCall]:
+    def has_run(item: JudgedCall) -> bool:
+        # Any other answer shows that calls of the tool get through; our own refusal is not its.
+        is_answer = item.tool == latest.tool and item.outcome is not REFUSED
+        return is_answer and not _is_rejected(item.features)
+
+    return streak_of(window, lambda item: _is_rejected_alike(item.features, latest), has_run)
+
+
 def _is_rejected_alike(one: CallFeatures, latest: CallFeatures) -> bool:
     """Whether a call was rejected for the same reason; a tool that does not exist is one."""
     if one.tool != latest.tool or not _is_rejected(one):
@@ -83,9 +85,3 @@ def _is_rejected(features: CallFeatures) -> bool:
     """Whether a call was rejected; a program that a shell has run rejects its own arguments."""
     # `Unknown command "sync"` from a program that a shell has run says nothing about the shell.
     return features.outcome is INVALID and (features.is_missing or not features.is_command)
-
-
-def _has_run(features: CallFeatures) -> bool:
-    # Any other answer shows that calls of the tool get through. Our own refusal does not come from
-    # it.
-    return features.outcome is not REFUSED and not _is_rejected(features)

@@ -1,7 +1,7 @@
 """The arguments of a call, for a person or a model to read."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._text.canonical import readable_json
 from ..._text.masking import Masking
@@ -12,22 +12,16 @@ _WHOLE = 2_000  # characters of JSON that a finding holds
 _WORDS = 80  # characters of the text that names a call
 
 
-class ShownArguments:
-    """The arguments of a call, as far as they may be shown.
+class ShownArguments(NamedTuple):
+    """The arguments of a call, as far as they may be shown."""
 
-    Args:
-        label: the arguments as JSON, masked and shortened; empty where they are not known.
-        text: the same, not shortened; empty where that is not known, or too long for a finding.
-        words: the one text that tells the call from others, e.g. its command line; empty where
-            there are none or several.
-    """
-
-    __slots__ = ("label", "text", "words")
-
-    def __init__(self, label: str, text: str = "", words: str = "") -> None:
-        self.label = label
-        self.text = text
-        self.words = words
+    label: str
+    """As JSON, masked and shortened; empty where they are not known."""
+    text: str = ""
+    """The same, not shortened; empty where that is not known, or too long for a finding."""
+    words: str = ""
+    """The one text that tells the call from others, e.g. its command line; empty where there are
+    none or several."""
 
     @classmethod
     def of(cls, arguments: Any, masking: Masking) -> "ShownArguments":

@@ -133,13 +133,10 @@ def _rounds_with(
     window: Window, latest: CallFeatures, matches: Callable[[JudgedCall, CallFeatures], bool]
 ) -> int:
     """Count the rounds with a call of the same tool that matches the latest one."""
-    count = 0
-    for passed in window.rounds[-_NEAR_ROUNDS:]:
-        for item in passed.evidence:
-            if item.tool == latest.tool and matches(item, latest):
-                count += 1
-                break
-    return count
+    return sum(
+        any(item.tool == latest.tool and matches(item, latest) for item in passed.evidence)
+        for passed in window.rounds[-_NEAR_ROUNDS:]
+    )
 
 
 def _is_near(item: JudgedCall, latest: CallFeatures) -> bool:
