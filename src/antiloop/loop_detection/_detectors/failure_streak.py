@@ -113,8 +113,8 @@ class FailureStreakDetector(ThresholdDetector):
             is_unproductive = is_unproductive and item.is_unproductive
         if is_unproductive:
             row = streak_of(window, lambda item: item.is_unproductive, fresh_per_match=0.0)
-            is_work = _is_poll(window, row) or is_amid_acts(window, row)
-            if self._is_enough(window, row) and not is_work:
+            is_enough = self._is_enough(window, row) and not _is_poll(window, row)
+            if is_enough and not is_amid_acts(window, row):
                 return self._of_any_tool(window, row)
         return None
 

@@ -90,7 +90,7 @@ class Comments:
 
     def without(self, arguments: Any) -> Any:
         """Return arguments without the comments that are known, or the same object."""
-        if not (isinstance(arguments, dict) and self._known.intersection(arguments)):
+        if not isinstance(arguments, dict) or self._known.isdisjoint(arguments):
             return arguments
         return _without(arguments, self._known) or arguments
 

@@ -25,6 +25,7 @@ MOST = 20_000
 """Characters of the longest JSON that is read."""
 _EDGE = 200
 """Characters at both ends of a text in which a status line or an exit code stands."""
+_ENDS = {"{": "}", "[": "]"}
 _LAYERS = 4
 _DEPTH = 32  # objects inside objects
 CODES = ("exit_code", "exitcode", "exit_status", "return_code", "returncode", "exit")
@@ -105,8 +106,8 @@ def form_of(text: str, layers: int = _LAYERS) -> Form:
 
 def parsed(text: str) -> Any:
     """Return the object or the list that a text is as JSON; None for any other text."""
-    said = text.strip()
-    if len(text) > MOST or f"{said[:1]}{said[-1:]}" not in ("{}", "[]"):
+    end = _ENDS.get(text.lstrip()[:1])
+    if end is None or len(text) > MOST or text.rstrip()[-1] != end:
         return None
     try:
         return json.loads(text)

@@ -163,7 +163,9 @@ class Window:
     def _read(self, asked: Sequence[Asked], results: Sequence[Result]) -> Dict[int, CallFeatures]:
         """Read the calls of a round that are judged, by their places."""
         # What is learned of a host depends on the order of the calls, which is chance in a round.
-        order = sorted(range(len(asked)), key=lambda at: asked[at].call)
+        order: Sequence[int] = range(len(asked))
+        if len(asked) > 1:
+            order = sorted(order, key=lambda at: asked[at].call)
         for at in order:
             self.comments.learn(asked[at].tool, asked[at].arguments)
         return {
