@@ -144,9 +144,6 @@ def read_detector(options: Any) -> BaseDetector:
     kind = rest.pop("type", None)
     if not isinstance(kind, str) or kind not in DETECTORS:
         raise ValueError(f"unknown type {kind!r}; choose from {', '.join(DETECTORS)}")
-    name = rest.get("name", kind)
-    if not isinstance(name, str):
-        raise ValueError(f"name must be a text, got {name!r}")
     detector: BaseDetector = _made(DETECTORS[kind], rest)
     return detector
 

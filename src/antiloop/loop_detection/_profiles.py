@@ -156,13 +156,12 @@ class ClientProfile(Shown):
         """
         if not isinstance(values, Mapping):
             raise SettingsError(f"profiles.{name}: must be an object of fields, got {values!r}")
-        kinds = {each.name: each.type for each in fields(cls)}
+        known = [each.name for each in fields(cls) if each.name != "name"]
         read: Dict[str, Any] = {}
         for field_name, value in values.items():
             place = f"profiles.{name}.{field_name}"
-            if field_name not in kinds or field_name == "name":
-                known = ", ".join(key for key in kinds if key != "name")
-                raise SettingsError(f"{place}: no such field; choose from {known}")
+            if field_name not in known:
+                raise SettingsError(f"{place}: no such field; choose from {', '.join(known)}")
             if field_name == "title":
                 read[field_name] = _text(value, place)
             elif field_name in _OF_CALLS:

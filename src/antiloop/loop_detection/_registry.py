@@ -57,12 +57,7 @@ NOT_BELOW = ("patience", "unseen", "varied", "in_a_row")
 # A repeat of a result that says "in progress" is normal for a while: patience 12 beside 3. The
 # figures behind every number are on docs/reference/quality.md.
 _PATIENCE = {"patience": 12, "patience_s": 600}
-_CAREFUL_REPEAT = {
-    "type": "repeat",
-    "threshold": 3,
-    "require_same_result": True,
-    **_PATIENCE,
-}
+_CAREFUL_REPEAT = {"type": "repeat", "threshold": 3, "require_same_result": True, **_PATIENCE}
 _CAREFUL_CYCLE = {"type": "ping_pong", "cycle_length": 12, "repetitions": 3, **_PATIENCE}
 _CLOCK = ["timestamp", "time", "now", "checked_at", "updated_at"]
 """Fields of a poll's result that change although nothing else does."""
@@ -84,13 +79,7 @@ PRESETS: Dict[str, Dict[str, Any]] = {
             _CAREFUL_CYCLE,
             {"type": "near_repeat", "threshold": 4, "patience": 6},
             {"type": "failure_streak", "threshold": 4, "in_a_row": 5, "repeats": 3},
-            {
-                "type": "recurrence",
-                "threshold": 3,
-                **_PATIENCE,
-                "unseen": 5,
-                "leave_cycles": True,
-            },
+            {"type": "recurrence", "threshold": 3, **_PATIENCE, "unseen": 5, "leave_cycles": True},
             {"type": "persistent_failure", "threshold": 5},
             {"type": "repeated_finish", "threshold": 3},
             {"type": "stagnation", "threshold": 2},

@@ -223,8 +223,8 @@ class Window:
         self._kept = 0
 
     def policy(self, tool: str) -> ToolPolicy:
-        """Return the policy of a tool; the empty policy if the name is not a text."""
-        return self.policies.get(tool, NO_POLICY) if isinstance(tool, str) else NO_POLICY
+        """Return the policy of a tool, the empty one if nothing is declared about it."""
+        return self.policies.get(tool, NO_POLICY)
 
     def threshold(self, detector: str, tool: str, usual: int) -> int:
         """Return a detector's threshold for a tool: the usual one, or what is declared instead."""

@@ -72,12 +72,7 @@ class Listeners:
 
     def __getstate__(self) -> "dict[str, object]":
         # Listeners and clocks belong to the process and to this run, so a copy of the run has none.
-        lists: dict[str, object] = {
-            "_functions": [],
-            "_observers": [],
-            "_reply": (),
-            "_untold": (),
-        }
+        lists: dict[str, object] = {"_functions": [], "_observers": [], "_reply": (), "_untold": ()}
         return {**self.__dict__, **lists, "measure": nullcontext, "_measure": nullcontext}
 
     def add(self, listener: Listener) -> None:
