@@ -117,21 +117,11 @@ def actions_of(given: Any) -> Tuple[LoopAction, ...]:
     """
     if isinstance(given, (str, LoopAction, Mapping)) or not hasattr(given, "__iter__"):
         raise TypeError(f"actions must be a list of actions, got {given!r}")
-    actions = tuple(_action(each) for each in given)
+    choices = list(LoopAction)[1:]
+    actions = tuple(choice_of(LoopAction, each, "action", choices=choices) for each in given)
     if not actions:
         raise ValueError("actions must name at least one action, got none")
     return actions
-
-
-def _action(value: Union[LoopAction, str]) -> LoopAction:
-    try:
-        action = choice_of(LoopAction, value, "action")
-    except ValueError:
-        action = LoopAction.CONTINUE
-    if action is LoopAction.CONTINUE:
-        choices = ", ".join(rung.value for rung in list(LoopAction)[1:])
-        raise ValueError(f"unknown action {value!r}; choose from {choices}")
-    return action
 
 
 @stable

@@ -59,8 +59,8 @@ class StallDetector(ThresholdDetector):
             return None
         longest: List[JudgedCall] = []
         last = window.rounds[-1]
-        for item in sorted_by_fingerprint([each for each in last.evidence if self._counts(each)]):
-            if self._is_silent_act(last, item):
+        for item in last.sorted_evidence:
+            if not self._counts(item) or self._is_silent_act(last, item):
                 continue
             # Without results that agree in kind there is no streak, whatever their texts say.
             if self._may_be_enough(window, item.features):
