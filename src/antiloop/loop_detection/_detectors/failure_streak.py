@@ -100,7 +100,7 @@ class FailureStreakDetector(ThresholdDetector):
         self.repeats = repeats
         usual = max(PATIENCE, threshold)
         self.patience: int = patience_of(threshold, usual if patience is None else patience)
-        self.span = max(threshold, in_a_row)
+        self.span: int = max(threshold, in_a_row)
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look back from the failures of the last round."""

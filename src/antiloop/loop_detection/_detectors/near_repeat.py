@@ -48,7 +48,7 @@ class NearRepeatDetector(ThresholdDetector):
     def __init__(self, threshold: int = 4, *, patience: Optional[int] = None) -> None:
         super().__init__(threshold)
         self.patience: int = patience_of(threshold, patience)
-        self.span = self.patience
+        self.span: int = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Look for earlier calls that are nearly those of the last round."""

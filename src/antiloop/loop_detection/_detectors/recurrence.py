@@ -60,7 +60,7 @@ class RecurrenceDetector(ThresholdDetector):
         self.unseen: int = weaker_count("unseen", unseen, threshold)
         check_flag("leave_cycles", leave_cycles)
         self.leave_cycles = leave_cycles
-        self.span = self.patience
+        self.span: int = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Find earlier calls equal to those of the last round; report the most frequent."""

@@ -61,7 +61,7 @@ class RepeatDetector(ThresholdDetector):
         self.require_same_result = require_same_result
         self.patience: int = patience_of(threshold, patience, patience_s)
         self.patience_s = patience_s
-        self.span = self.patience
+        self.span: int = self.patience
 
     def find(self, window: Window) -> Optional[LoopDetection]:
         """Check the streak of each call of the last round; the longest ones are one loop."""

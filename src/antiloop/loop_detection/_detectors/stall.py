@@ -46,7 +46,7 @@ class StallDetector(ThresholdDetector):
         check_flag("only_fruitless", only_fruitless)
         self.only_fruitless = only_fruitless
         self.varied: int = weaker_count("varied", varied, threshold)
-        self.span = self.varied
+        self.span: int = self.varied
 
     @property
     def ignores_new_rounds(self) -> bool:  # type: ignore[override]
