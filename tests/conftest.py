@@ -4,6 +4,7 @@ import asyncio
 import gc
 import signal
 import ssl
+import tempfile
 from functools import lru_cache
 
 import pytest
@@ -52,10 +53,12 @@ def _no_event_loop_by_default():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_cache_of_the_user(tmp_path_factory):
-    """Keep states of hooks out of the user's cache, where the next run would find them."""
+def _no_folders_of_the_user(tmp_path_factory):
+    """Keep states of hooks, and what examples leave, out of folders where they would stay."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        patch.setattr(tempfile, "tempdir", None)
         yield
 
 
