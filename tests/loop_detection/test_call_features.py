@@ -27,6 +27,18 @@ def test_a_result_that_comes_later_makes_other_features():
     assert features_of(call, "page two").result != later.result
 
 
+@given(*[st.text('a "\\\n', max_size=6)] * 2, st.booleans())
+def test_calls_are_equal_for_spaces_at_the_ends_of_texts_alone(one, other, is_listed):
+    first, second = (
+        features_of(ToolCall("put", {"text": [text] if is_listed else text}), None).call
+        for text in (one, other)
+    )
+    if first == second:
+        assert one.rstrip() == other.rstrip()
+    elif one.rstrip() == other.rstrip():  # a line that goes on ends with a backslash
+        assert one.rstrip().endswith("\\")
+
+
 # Values that are nearly the same, or the same in another form.
 LEAVES = [
     *([None, "null"], [True, 1, 1.0, "1"], [False, 0, -0.0, ""], [0.5, "0.5"], [float("nan")]),

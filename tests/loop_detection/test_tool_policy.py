@@ -156,6 +156,11 @@ class TestKey:
         policy = ToolPolicy(key=lambda arguments: arguments["command"].strip().lower())
         assert check(REPEAT, policy, *run).repetitions == 3
 
+    def test_spaces_at_the_end_count_where_the_user_says_what_is_compared(self):
+        run = [step("job", "same", keys=f"a{' ' * n}") for n in range(3)]
+        assert check(REPEAT, ToolPolicy(), *run).repetitions == 3
+        assert check(REPEAT, ToolPolicy(key=["keys"]), *run) is None
+
     def test_a_function_may_give_any_value(self):
         run = [step("job", "same", words=["a", "b"][:: 1 if n else -1]) for n in range(3)]
         policy = ToolPolicy(key=lambda arguments: set(arguments["words"]))

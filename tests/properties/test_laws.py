@@ -1,6 +1,7 @@
 """What holds for every run, whatever its calls and results."""
 
 import json
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -126,6 +127,18 @@ def test_arguments_as_json_text_change_nothing(make, run):
     one = verdicts(make, run)
     other = verdicts(make, run, arguments=json.dumps)
     assert list(map(said, one)) == list(map(said, other))
+
+
+@given(make=makes, run=runs(), ends=st.lists(st.text(" \n", max_size=3), min_size=1, max_size=9))
+def test_spaces_at_the_ends_of_arguments_change_nothing(make, run, ends):
+    endings = cycle(ends)
+
+    def spaced(arguments):
+        texts = {name: each for name, each in arguments.items() if isinstance(each, str)}
+        return {**arguments, **{name: f"{each}{next(endings)}" for name, each in texts.items()}}
+
+    one, other = verdicts(make, run), verdicts(make, run, arguments=spaced)
+    assert list(map(decided, one)) == list(map(decided, other))
 
 
 @given(make=makes, run=runs())

@@ -5,6 +5,7 @@ when they arrive. A resumed run has only the fingerprints of its earlier calls, 
 test of equality it would decide differently from a run without a break.
 """
 
+import re
 from typing import Any, NamedTuple
 
 from ..._text.canonical import copied, parsed_arguments, plain, plain_json, text_of
@@ -17,6 +18,7 @@ from .relayed import relayed
 from .tool_policy import NO_POLICIES, NO_POLICY, Policies, ToolPolicy, declared
 from .waiting import seems_to_wait, waited_for
 
+_SPACES = re.compile(r'(?:(?<!\\)\\[nr]| ){1,9}"')
 KEPT = 8_000
 """Characters of arguments, as JSON, that are kept at most for looser comparisons."""
 
@@ -77,7 +79,7 @@ def asked_of(
     if waits and policy.key is None:
         handle = "" if wait is None else wait.waited_for(arguments)
         equal = plain_json(handle or waited_for(compared))
-    key = short_call_fingerprint(tool, equal)
+    key = short_call_fingerprint(tool, equal if policy.key is not None else _trimmed(equal))
     return Asked(tool, key, arguments, compared, len(text) > KEPT, waits, policy, client)
 
 
@@ -89,5 +91,13 @@ def without_comments(asked: Asked, comments: Comments) -> Asked:
     compared = comments.without(asked.compared)
     if compared is asked.compared:
         return asked
-    key = short_call_fingerprint(asked.tool, plain_json(compared))
+    key = short_call_fingerprint(asked.tool, _trimmed(plain_json(compared)))
     return asked._replace(call=key, compared=compared)
+
+
+def _trimmed(arguments: str) -> str:
+    """Return arguments without the spaces and line breaks at the ends of their texts."""
+    # In JSON without spaces, one before a quote is the end of a text.
+    if ' "' in arguments or '\\n"' in arguments:
+        return _SPACES.sub('"', arguments)
+    return arguments
