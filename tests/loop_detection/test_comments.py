@@ -21,10 +21,10 @@ def sentence(number):
     return " ".join(random.Random(number).sample(WORDS, 6))
 
 
-def work(count):
-    """Make calls of three tools, each about another thing."""
+def work(count, tools=3):
+    """Make calls of some tools, each about another thing."""
     return [
-        (TOOLS[at % 3], {"path": f"{at:x}.md"}, f"{sentence(1000 + at)}\n{sentence(at)}\nend")
+        (TOOLS[at % tools], {"path": f"{at:x}.md"}, f"{sentence(1000 + at)}\n{sentence(at)}\nend")
         for at in range(count)
     ]
 
@@ -37,7 +37,9 @@ COMMENTS = {
     "ts": lambda number: 1_767_000_000_000 + 7_919 * number,
     "step": lambda number: number + 1,
     "budget": lambda number: f"{100 - number}",
+    "left": lambda number: 100 - number,
 }
+MARKS = sorted(set(COMMENTS) - {"why", "思考"})
 
 
 def actions(monitor, steps, name=None, first=0):
@@ -57,11 +59,19 @@ def test_a_loop_is_found_as_without_comments(preset, name, before):
     assert bare[-1] != "continue"
 
 
+@given(st.sampled_from(PRESETS), st.sampled_from(MARKS), st.integers(8, 14), st.integers(1, 2))
+def test_an_id_a_time_or_a_number_hides_no_loop_of_few_tools(preset, name, before, tools):
+    steps = [*work(before, tools), *[(TOOLS[0], *AGAIN[1:])] * 6]
+    detector = getattr(LoopDetector, preset)()
+    assert actions(detector.monitor(), steps) == actions(detector.monitor(), steps, name)
+
+
+@pytest.mark.parametrize("tools", [1, 3])
 @pytest.mark.parametrize("name", COMMENTS)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_work_is_not_told_for_its_comments(preset, name):
+def test_work_is_not_told_for_its_comments(preset, name, tools):
     monitor = getattr(LoopDetector, preset)().monitor()
-    assert set(actions(monitor, work(40), name)) == {"continue"}
+    assert set(actions(monitor, work(40, tools), name)) == {"continue"}
 
 
 @pytest.mark.parametrize("name", COMMENTS)
@@ -136,8 +146,8 @@ def test_a_call_that_is_made_again_for_another_reason_shows_comments_too():
     [
         # a question to several tools, each with its own options
         [(TOOLS[at % 3], {"limit": at % 3, "query": sentence(at)}) for at in range(40)],
-        [("search", {"page": at, "query": sentence(at)}) for at in range(40)],  # of one tool
-        [(TOOLS[at % 2], {"page": at, "query": sentence(at)}) for at in range(40)],  # of two
+        [("search", {"page": at % 5, "query": sentence(at)}) for at in range(40)],  # of one tool
+        [(TOOLS[at % 2], {"page": at % 5, "query": sentence(at)}) for at in range(40)],  # of two
         [(TOOLS[at % 3], {"query": sentence(at)}) for at in range(40)],  # all that is asked
         [(TOOLS[at % 3], {"n": at, "tag": "cats and dogs"}) for at in range(40)],  # too short
         [(TOOLS[at % 3], {"n": at % 5, "text": f"{sentence(at)}\nend"}) for at in range(40)],
@@ -151,6 +161,9 @@ def test_a_call_that_is_made_again_for_another_reason_shows_comments_too():
         # a number that comes again tells calls apart, as well as one of two that do not
         [(TOOLS[at % 3], {"path": f"{at} of all", "page": at % 4}) for at in range(40)],
         [(TOOLS[at % 3], {"x": 7 * at % 41, "y": at}) for at in range(40)],
+        # lines that are read here and there
+        [(TOOLS[at % 2], {"path": f"{at}.md", "line": 7 * at % 41}) for at in range(40)],
+        [(TOOLS[at % 2], {"path": f"{at}.md", "line": 10**20 + at}) for at in range(40)],
         [(TOOLS[at % 3], {"n": at, "deep": True}) for at in range(40)],
         [  # half of the calls do without
             (TOOLS[at % 3], {"n": at, **({"text": sentence(at)} if at % 2 else {})})
