@@ -32,6 +32,8 @@ HOSTS = {
     "an id of letters and digits": lambda text, n: f"Result of call_{letters(n)}:\n{text}",
     "an element with an id": lambda text, n: f'<result id="{letters(n)}">\n{text}\n</result>',
     "its number on the first line": lambda text, n: f"OBSERVATION {letters(n)}: {text}",
+    "its number behind a word": lambda text, n: f"Obs {n}> {text}",
+    "its number and theirs": lambda text, n: f"[{n}/99] (of 99) {text} (is 5) of [7] it",
     "a time on the last line": lambda text, n: f"{text} (took {n}.53 s)",
     "an id on the last line": lambda text, n: f"{text} [id: {letters(n)}]",
     "the turns that are left": lambda text, n: f"{text}\nREMINDER: {99 - n} turns are left.",
@@ -81,6 +83,17 @@ def test_a_loop_is_found_as_without_the_lines_of_a_host(preset, name, before, se
     steps = [*reads(before, seed), *repeated]
     detector = getattr(LoopDetector, preset)()
     assert taken(detector.monitor(), steps, host) == taken(detector.monitor(), steps)
+
+
+NUMBERED = ["its number behind a word", "its number and theirs", "the turns that are left"]
+
+
+@given(st.sampled_from(PRESETS), st.sampled_from(NUMBERED), st.integers(4, 9), st.integers(0, 9))
+def test_the_number_of_a_call_hides_no_loop_of_one_tool(preset, name, before, seed):
+    repeated = [("read", {"path": "a.md"}, "3 documents\nabout dogs and birds\nand no more")] * 5
+    steps = [*reads(before, seed), *repeated]
+    detector = getattr(LoopDetector, preset)()
+    assert taken(detector.monitor(), steps, HOSTS[name]) == taken(detector.monitor(), steps)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

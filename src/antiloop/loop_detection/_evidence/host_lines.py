@@ -3,9 +3,9 @@
 No list of hosts knows them all, so they are learned from the run. A line at an end of several
 answers in a row says nothing of any of them, if its words are the same, but its ids and times are
 others each time, whatever was asked and whatever else was said. So does a number that only rises or
-only falls with the answers of several tools; with those of one tool it may count what is done.
-From then on the line is left out, or each answer of that host would be news. Of an object, each
-field is such a line.
+only falls with the answers of several tools; with those of one tool it may count what is done,
+unless it goes by one with each answer. From then on the line is left out, or each answer of that
+host would be news. Of an object, each field is such a line.
 """
 
 import json
@@ -29,7 +29,7 @@ _ANSWERS, _CALLS, _RESTS, _SOURCES = 4, 3, 2, 2
 for a number, tools or commands among them."""
 _MOST = 8  # lines that are known
 _NUMBER = re.compile(r"(\d[\w.:,-]*(?: (?:[nmuµ]?s|secs?|seconds?|minutes?)\b)?)")
-_BEGINNING = re.compile(r"[^\n:<{]{0,40}\d[^\n:<{]{0,9}[:\])|][ \t]")
+_BEGINNING = re.compile(r"[^\n:<{]{0,40}?\d[^\n:<{]{0,9}?[:\])|>][ \t]")
 _COUNT = re.compile(r"[\d,]{1,9}(?:\.\d{1,9})?")
 """A number that may count something; a longer one is an id, or a time."""
 _BEFORE_A_DIGIT = f"{ascii_letters}_-."  # in the id that it is part of
@@ -45,6 +45,8 @@ class _Row(NamedTuple):
     """The latest of them."""
     counts: Tuple[float, ...] = ()
     rises: Optional[bool] = None
+    counts_calls: bool = True
+    """Whether one of the numbers went by one from each to the next, and the others stayed."""
     calls: FrozenSet[str] = frozenset()
     rests: FrozenSet[int] = frozenset()
     sources: FrozenSet[int] = frozenset()
@@ -56,17 +58,18 @@ class _Row(NamedTuple):
         rises = self.rises if counts == self.counts or not self.size else counts > self.counts
         if line in self.lines or self.rises not in (None, rises):
             return _NO_ROW.then(line, counts, call, rest, source)
+        counts_calls = self.counts_calls and (not self.size or _differ_by_one(counts, self.counts))
         calls = self.calls if len(self.calls) == _CALLS else self.calls | {call}
         rests = self.rests if len(self.rests) == _RESTS else self.rests | {rest}
         sources = self.sources if len(self.sources) == _SOURCES else self.sources | {source}
         lines = (*self.lines, line)[-_ANSWERS:]
-        return _Row(self.size + 1, lines, counts, rises, calls, rests, sources)
+        return _Row(self.size + 1, lines, counts, rises, counts_calls, calls, rests, sources)
 
     @property
     def is_of_host(self) -> bool:
         """Whether the line says nothing of the answers."""
         is_frequent = self.size >= _ANSWERS and len(self.calls) == _CALLS
-        is_of_many = self.rises is None or len(self.sources) == _SOURCES
+        is_of_many = self.rises is None or self.counts_calls or len(self.sources) == _SOURCES
         return is_frequent and is_of_many and len(self.rests) == _RESTS
 
 
@@ -137,12 +140,13 @@ class HostLines:
         known, shapes, rows = json.loads(text)
         self._known = tuple(map(int, known))
         self._shapes = frozenset(map(int, shapes))
-        for words, size, lines, counts, rises, calls, rests, sources in rows:
+        for words, size, lines, counts, rises, counts_calls, calls, rests, sources in rows:
             self._rows[int(words)] = _Row(
                 int(size),
                 tuple(map(int, lines)),
                 tuple(map(float, counts)),
                 None if rises is None else bool(rises),
+                bool(counts_calls),
                 frozenset(map(str, calls)),
                 frozenset(map(int, rests)),
                 frozenset(map(int, sources)),
@@ -216,6 +220,10 @@ def _read(line: str) -> Optional[_Line]:
 
 def _counts(marks: List[str]) -> Tuple[float, ...]:
     return tuple(float(mark.replace(",", "")) for mark in marks if _COUNT.fullmatch(mark))
+
+
+def _differ_by_one(counts: Tuple[float, ...], others: Tuple[float, ...]) -> bool:
+    return len(counts) == len(others) and sum(abs(a - b) for a, b in zip(counts, others)) == 1
 
 
 def _were_asked_for(marks: List[str], arguments: Any) -> bool:
