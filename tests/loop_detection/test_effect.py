@@ -12,6 +12,7 @@ from antiloop.loop_detection._evidence.effect import (
     asks_of_a_job,
     carries_text,
     command_changes,
+    is_typed,
     seems_to_look,
     seems_to_move,
     seems_to_mutate,
@@ -64,6 +65,15 @@ def test_a_verb_that_only_looks_does_so_in_any_group(verb, place, noun, groups, 
     told = dotted(groups, turn, verb, noun)
     assert seems_to_look("update_record", {place: told})
     assert not seems_to_mutate("update_record", {place: told})
+
+
+@given(
+    st.sampled_from(["get_note", "list", "create_note", "search", "bash", "next", "get_next", "x"]),
+    st.sampled_from(["mcp__files__", "mcp__my-server__", "functions.", "server/", "a.b:"]),
+)
+def test_a_tool_says_the_same_in_any_group(tool, group):
+    for guess in (seems_to_mutate, seems_to_look, seems_to_move, is_typed):
+        assert guess(f"{group}{tool}", {"n": 7}) == guess(tool, {"n": 7})
 
 
 @given(

@@ -53,6 +53,7 @@ _REDIRECTED = re.compile(r"(?<![-=<&\d])>{1,2}\s*(?!/dev/|&)[\w./~$\"']")
 _COMMANDS = re.compile(r"[|;&\n]\s*")
 _SEQUENCE = re.compile(r"&&|;|\n")
 _ID = re.compile(r"\w*(?:ids?|(?:\b|_)(?:key|name|number|slug))\Z")
+_GROUPS = re.compile(r"\A.*(?:__|[./:])(?=\w)")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -152,7 +153,7 @@ def seems_to_type(tool_name: str) -> bool:
 def is_typed(tool_name: str, arguments: Any) -> bool:
     """Guess whether a call is a line for a shell, or what is typed into a program."""
     is_line = _line_of(tool_name, arguments) is not None
-    return is_line or seems_to_type(tool_name) or tool_name.lower() in _SHELLS
+    return is_line or seems_to_type(tool_name) or _last_name(tool_name).lower() in _SHELLS
 
 
 def seems_to_move(tool_name: str, arguments: Any) -> bool:
@@ -177,7 +178,7 @@ def _is_single_key(arguments: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_named_move(tool_name: str) -> bool:
-    parts = name_parts(tool_name)
+    parts = name_parts(_last_name(tool_name))
     # `get_next_page` says where it is, `next` does not.
     return not _MOVING.isdisjoint(parts) and _READING.isdisjoint(parts[:1])
 
@@ -247,9 +248,7 @@ def _states_change(arguments: Any) -> Optional[bool]:
 
 def _verbs(arguments: Any) -> List[str]:
     given = map(arguments.get, _VERBS) if isinstance(arguments, dict) else ()
-    # Of dotted names the last one is the verb; those before it are groups.
-    names = (verb for verb in given if isinstance(verb, str) and _is_name(verb))
-    return [name.rpartition(".")[2] for name in names]
+    return [_last_name(verb) for verb in given if isinstance(verb, str) and _is_name(verb)]
 
 
 def _is_name(verb: str) -> bool:
@@ -259,9 +258,14 @@ def _is_name(verb: str) -> bool:
     return all(map(str.isidentifier, verb.replace("-", "_").split(".")))
 
 
+def _last_name(name: str) -> str:
+    """Return the last of several names, as in ``mcp__files__read``; those before it are groups."""
+    return _GROUPS.sub("", name)
+
+
 @lru_cache(maxsize=1024)
 def _sounds_like_change(name: str, of_tool: str = "") -> Optional[bool]:
-    parts = name_parts(name)
+    parts = name_parts(_last_name(name))
     if parts[-1:] == ["replace"]:
         return True  # `search_and_replace` looks for what it replaces
     # Its verb stands first, but for `web_search` and its like.
