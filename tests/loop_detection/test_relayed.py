@@ -34,6 +34,7 @@ def test_a_call_that_is_handed_on_is_judged_as_if_it_were_made(run):
         lambda tool, given: ("use_mcp_tool", {"server": "s", "tool_name": tool, "args": given}),
         lambda tool, given: ("call_tool", {"name": tool, "arguments": json.dumps(given)}),
         lambda tool, given: (tool, {"params": given} if given else given),
+        lambda tool, given: (tool, {"input": json.dumps(given)}),
     ):
         assert told([(*hand_on(*call), answer) for call, answer in run]) == plain
 
@@ -45,7 +46,9 @@ def test_a_call_that_is_handed_on_is_judged_as_if_it_were_made(run):
         ("a", [{"tool": "b", "args": {}}]),
         ("a", [7]),
         ("a", {}),
-        ("a", {"input": '{"b": 1}'}),
+        ("a", {"input": '{"b": 1'}),
+        ("a", {"input": '["b"]'}),
+        ("a", {"query": '{"b": 1}'}),
         ("a", {"tool": "b", "args": "no object"}),
         ("a", {"tool": "b c", "args": {}}),
         ("a", {"tool": "b" * 101, "args": {}}),

@@ -16,7 +16,7 @@ def relayed(tool: str, arguments: Any) -> Tuple[str, Any]:
 
     Where the arguments name another tool and hold its arguments, these are returned, beside what
     else is said, such as the server: one tool of two servers is two tools. Arguments in an object
-    inside are returned without the object around them.
+    inside, or in the JSON text of one, are returned without the object around them.
 
     >>> relayed("use_mcp_tool", {"server": "fs", "tool_name": "read", "arguments": '{"path": "a"}'})
     ('read', {'server': 'fs', 'path': 'a'})
@@ -32,7 +32,8 @@ def relayed(tool: str, arguments: Any) -> Tuple[str, Any]:
         return tool, arguments
     given = arguments[held[0]]
     if len(arguments) == 1:
-        # A text is the argument itself, even where it is JSON.
+        if isinstance(given, str) and given[:1] == "{":
+            given = parsed_arguments(given)
         return tool, given if isinstance(given, dict) else arguments
     named = _name_in(tool, arguments)
     given = parsed_arguments(given) if named else None
