@@ -28,6 +28,9 @@ WRAPPINGS = {
     "clock": lambda text: f"[2026-11-28 10:00:07] {text}",
     "remark": lambda text: f"{text}\n\n[completed in 0.83s]",
     "aside": lambda text: f"{text}\n<system_warning>Token usage: 41/200; 159 left</system_warning>",
+    "stamp": lambda text: f"2026-11-28T10:00:07.123456Z {text}",
+    "progress": lambda text: f"\r10 %\r\x1b[32m50 %\r{text}",
+    "object": lambda text: json.dumps({"status": "success", "result": {"output": text}}),
     "two": lambda text: f"```\n{json.dumps({'ok': True, 'result': text})}\n```",
 }
 KEPT = [
@@ -40,6 +43,9 @@ KEPT = [
     '{"ids": ["two words"]}',
     '{"title": "two words"}',
     "{two words}",
+    '{"result": {"title": "two words"}}',
+    '{"result": {"output": "two words", "state": "new"}}',
+    '{"data": {"data": {"data": {"data": {"data": {"data": "two words"}}}}}}',
     "<status>running</status>",
     '<result status="running">two words</result>',
     '<result id="9f27ab" exit_code="1">two words</result>',
@@ -51,6 +57,9 @@ KEPT = [
     "one two\n<system>three</system> four <b>",
     "one two\n<progress>4 of 9</progress>",
     "(see above)",
+    "2026-11-28 10:00:07",
+    "10:00:07 one two\nthree four",
+    "one two\r\nthree\r\n",
     "\x1b[7mone two\x1b[0m\nthree\x1b[0m",
     "\x1b[32mone two",
     "one \x1b[32mtwo\x1b[0m",
@@ -61,6 +70,13 @@ KEPT = [
 @given(PLAIN)
 def test_what_is_put_around_an_answer_is_taken_off(wrap, text):
     assert unwrapped(wrap(text)) == text == unwrapped(text)
+
+
+@pytest.mark.parametrize("clock", ["{}", "[{}]", "2026-11-28 {},123", "2026-11-28T{}.5Z", "({}):"])
+@given(st.lists(PLAIN, min_size=1, max_size=6))
+def test_clocks_before_all_lines_are_taken_off(clock, lines):
+    stamped = [f"{clock.format(f'10:00:{at:02}')} {line}" for at, line in enumerate(lines)]
+    assert unwrapped("\n".join(stamped)) == "\n".join(lines)
 
 
 @pytest.mark.parametrize("text", KEPT)

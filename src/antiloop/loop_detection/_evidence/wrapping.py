@@ -24,7 +24,12 @@ _LAYERS = 4
 _STYLE = r"(?:\x1b\[[0-9;]{0,20}m){1,3}"
 # Only around everything: within a screen, a color may mark what is chosen.
 _STYLED = re.compile(rf"\A{_STYLE}([^\x1b]*){_STYLE}\s*\Z")
-_CLOCK = re.compile(r"\A[\[(](?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d:\d\d(?:[.,]\d+)?Z?[\])]:?[ \t]+")
+_OVERWRITTEN = re.compile(r"\r(?=[^\r\n])")
+_CLOCK = re.compile(
+    r"^[\[(]?(?:\d{4}-\d\d-\d\d[T ])?\d\d?:\d\d:\d\d(?:[.,]\d+)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?[\])]?:?[ \t]+",
+    re.MULTILINE,
+)
 _TIME = r"\d+(?:\.\d+)? ?(?:[nmuµ]?s|secs?|seconds?|minutes?)"
 _REMARK = re.compile(rf"\n[ \t]{{0,9}}[\[(][^\[\]()\d\n]{{0,30}}{_TIME}[\])]\s*\Z")
 _LONGEST_REMARK = 80
@@ -49,9 +54,13 @@ def unwrapped(text: str, layers: int = _LAYERS) -> str:
     >>> unwrapped("[10:00:07] ok\n[completed in 0.83s]")
     'ok'
     """
+    if "\r" in text and _OVERWRITTEN.search(text):
+        # A terminal shows what was written last, as of a progress bar.
+        lines = text.split("\n")
+        text = "\n".join([line.rstrip("\r").rpartition("\r")[2] for line in lines])
     if text[:1] == "\x1b":
         text = _STYLED.sub(r"\1", text)
-    text = _without_remark(_CLOCK.sub("", text, 1) if text[:1] in ("[", "(") else text)
+    text = _without_remark(_without_clocks(text))
     inner = _inner(text) if layers and len(text) <= MOST else None
     return text if inner is None else unwrapped(inner, layers - 1)
 
@@ -66,6 +75,16 @@ def is_object(text: str) -> bool:
     """
     value = parsed(text)
     return isinstance(value, dict) and not isinstance(value.get("content"), list)
+
+
+def _without_clocks(text: str) -> str:
+    """Leave out a clock in brackets before a text, or any clock before each of its lines."""
+    if _CLOCK.match(text) is None:
+        return text
+    bare, count = _CLOCK.subn("", text)
+    if count == text.rstrip().count("\n") + 1:
+        return bare
+    return _CLOCK.sub("", text, 1) if text[0] in "[(" else text
 
 
 def _without_remark(text: str) -> str:
@@ -99,7 +118,7 @@ def _inner(text: str) -> Optional[str]:
     return None
 
 
-def _of_fields(value: Dict[str, Any]) -> Optional[str]:
+def _of_fields(value: Dict[str, Any], layers: int = _LAYERS) -> Optional[str]:
     left = [(name, each) for name, each in value.items() if not _is_of_host(name, each)]
     if len(left) != 1:
         return None
@@ -108,6 +127,8 @@ def _of_fields(value: Dict[str, Any]) -> Optional[str]:
         return None  # a value under its name
     if isinstance(only, list):
         return text_of_blocks(only)
+    if isinstance(only, dict):
+        return _of_fields(only, layers - 1) if layers else None
     return only if isinstance(only, str) and _says_something(only) else None
 
 
