@@ -5,7 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import step, verdicts
 
+from antiloop import LoopDetector
 from antiloop.loop_detection._evidence.outcome import Outcome, outcome
 from antiloop.loop_detection._evidence.structure import form_of
 
@@ -272,3 +274,39 @@ def test_a_field_counts_what_is_not_done(name):
     expected = Outcome.SUCCESS if name == "inProgress" else Outcome.WAITING
     assert outcome(json.dumps({"desired": 2, name: 2})) is expected
     assert outcome(json.dumps({"desired": 2, f"{name}_at": 1_700_000_000})) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Task b1 has not finished",
+        "Job 7 hasn't completed.",
+        "The agent is not done",
+        "Your export isn't ready yet.",
+        "Query q9 is not complete yet; check again in a minute",
+        "Agent a7 has not yet finished its turn.",
+        "Not done yet",
+        "Not finished.",
+        "The job is still busy.",
+    ],
+)
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_what_is_not_over_yet_is_under_way(preset, answer):
+    assert outcome(answer) is Outcome.WAITING
+    asked = [step("get_result", answer, id="b1")] * 9
+    found = verdicts(getattr(LoopDetector, preset)(), *([each] for each in asked))
+    assert {each.action.value for each in found} == {"continue"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Build 12 has not finished because of errors in main.c",
+        "Transaction was not completed. The card is invalid.",
+        "Upload not completed: no space left",
+        "Your profile is not complete.",
+        "Error: not done yet",
+    ],
+)
+def test_what_did_not_end_well_is_over(answer):
+    assert outcome(answer) is Outcome.FAILURE

@@ -44,10 +44,12 @@ _SHARE = re.compile(
 )
 _WORK = r"(?:creating|in[ _-]progress|pending|processing|queued|running|starting|waiting)"
 _JOB = (
-    r"(?:build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
+    r"(?:agent|build|command|deployment|download|export|import|install\w*|job|operation|pipeline|process"
     r"|query|request|run|scan|script|session|task|tests?|upload|work|workflow)"
 )
 _SUBJECT = rf"(?:the\s+)?(?:{_JOB}\s+(?:\S*\d\S*\s+)?)"
+_IS_NOT = r"(?:is|has)(?:n't| not)"
+_OVER_NOW = r"(?:completed?|done|ended|finished|ready)\b"
 # All of these read lower case: patterns that ignore it are several times slower.
 # No "pod-a Running": that is how it should be.
 _NAME = r"(?:status|state|health|phase)"
@@ -65,6 +67,10 @@ _SAID = re.compile(
     r"|\A\W*(?:no|nothing)\b[^.\n]{0,40}\byet\b"
     r"|\A\W*(?:still\s+)?waiting\s+(?:for|on|until)\b"
     r"|\A\[\d+\][+-]?\s+running\b"  # that of a shell
+    # "has not finished", and nothing behind it that says why, or "not done yet" of anything.
+    rf"|\A\W*(?:{_SUBJECT}{_IS_NOT} |not ){_OVER_NOW}\W*\Z"
+    rf"|\A(?:[^\s:]+\s+){{0,4}}?(?:{_IS_NOT}|not) (?:yet {_OVER_NOW}|{_OVER_NOW} yet\b)"
+    rf"|\A\W*{_SUBJECT}(?:is )?(?:still )?busy\b"
 )
 _OPEN = rf"[\w<]*(?:{'|'.join(OPEN_CELLS)})>?"
 # Of `gh pr checks`, `kubectl get pods`.

@@ -10,7 +10,10 @@ BRIEF = 300
 """Characters of the longest answer that may be one of the usual phrases, such as "no output"."""
 STATE = 200
 """Characters in which a long answer names the state of what it is about."""
-WORK_WORDS = ("ing", "queued", "progress", "ready", "yet", "jobid ")
+WORK_WORDS = (
+    *("ing", "queued", "progress", "ready", "yet", "jobid ", "busy"),
+    *("complete", "done", "ended", "finished"),
+)
 """Parts of the words that say in which state work is that is under way."""
 OPEN_CELLS = ("pending", "queued", "in_progress", "creating", "starting")
 """Ends of the cells of a table that say so."""
@@ -40,9 +43,9 @@ SILENCE_WORDS = frozenset(("", "exit", "output"))
 PHRASE_WORDS = NOTHING_WORDS.union(
     SILENCE_WORDS,
     """
-    create_in_progress creating health in_progress jobid later limit limited limits overloaded
-    pending processing progress queued ready requests running starting state status stderr stdout
-    temporarily waiting
+    busy create_in_progress creating hasn health in_progress isn jobid later limit limited limits
+    not overloaded pending processing progress queued ready requests running starting state status
+    stderr stdout temporarily waiting
     """.split(),
 )
 """The same for every usual phrase."""
