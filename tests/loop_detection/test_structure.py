@@ -296,3 +296,28 @@ def test_any_object_is_read(value):
 @given(st.integers(0, 3_000))
 def test_an_object_of_any_depth_is_read(depth):
     assert outcome('{"a":' * depth + "1" + "}" * depth) in (Outcome.SUCCESS, Outcome.FAILURE)
+
+
+@pytest.mark.parametrize("state", ["failure", "rejected", "denied", "Error"])
+@pytest.mark.parametrize("name", ["resultType", "result_type", "outcome", "result"])
+def test_a_field_that_is_named_after_the_result_says_how_the_call_went(name, state):
+    assert outcome(json.dumps({"textResultForLlm": "Use a.", name: state})) is Outcome.FAILURE
+    assert outcome(json.dumps({"textResultForLlm": "Use a.", name: "done"})) is Outcome.SUCCESS
+    assert outcome(json.dumps({name: {"state": state}, "rows": [1]})) is Outcome.SUCCESS
+    assert outcome(f"<a><b>Use a.</b><{name}>{state}</{name}></a>") is Outcome.FAILURE
+
+
+def test_an_order_may_be_denied_by_a_call_that_went_well():
+    assert outcome(json.dumps({"id": 7, "status": "denied"})) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("name", ["exitcode", "return_code", "exit_status"])
+@pytest.mark.parametrize("around", ["<r>{}</r>", "<r>\n  {}\n</r>", "<a><r>{}</r></a>"])
+def test_an_element_inside_of_others_holds_the_exit_code(around, name):
+    def judged(code, said):
+        element = f"<{name}>{code}</{name}>"
+        return outcome(around.format(f"{element}<output>{said}</output>"))
+
+    assert judged(2, "kaputt") is judged(1, "kaputt") is Outcome.FAILURE
+    assert judged(0, "kaputt") is Outcome.SUCCESS
+    assert judged(1, "") is judged(0, "") is Outcome.SILENT

@@ -35,6 +35,7 @@ PRINTED = ("stdout", "stderr", "output")
 SPOKEN = ("text", "message", "result", "msg", "reason", "error")
 _VERDICT_PLACES = frozenset((*STATES, *SPOKEN))
 _FAILED = frozenset("cancelled error errored fail failed failure timeout timed_out".split())
+_DECIDED = _FAILED.union(("denied", "rejected"))  # of an order, that is its status
 _TROUBLE = re.compile("error|issue|problem|warning|fail|vulnerab|conflict|violation|chang|differ")
 _TYPES = ("type", "typename", "kind", "object")
 _BUSY = (429, 503)
@@ -122,19 +123,26 @@ def is_bare(text: str) -> bool:
 
 def _of_text(text: str) -> Form:
     is_markup = text[:1] == "<" and len(text) <= MOST
-    is_error = is_markup and (_ERROR.match(text) or _has_failed(_elements_of(text)))
-    if is_error or _is_traceback(text):
+    fields = _elements_of(text) if is_markup else {}
+    if (is_markup and _ERROR.match(text)) or _has_failed(fields) or _is_traceback(text):
         return Form(text, True)
+    code = _code_of(fields)
+    if code is not None:
+        return _of_code(code, _TAG.sub("", _ELEMENT.sub(_unless_code, text)))
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     status = _HTTP.match(edges)
     if status is not None:
         return Form(text, True, is_busy=int(status[1] or status[2]) in _BUSY)
-    code = _EXIT.search(edges) if may_have_code(edges.lower()) else None
-    if code is None:
+    exited = _EXIT.search(edges) if may_have_code(edges.lower()) else None
+    if exited is None:
         return Form(text)
     said = _EXIT.sub("", text) if text is edges else text
     said = _TAG.sub("", said) if is_markup else said
-    return _of_code(int(code[1] or code[2]), said)
+    return _of_code(int(exited[1] or exited[2]), said)
+
+
+def _unless_code(element: "re.Match[str]") -> str:
+    return "" if element[1].lower() in CODES else element[0]
 
 
 def _elements_of(text: str) -> Dict[str, Any]:
@@ -257,6 +265,10 @@ _FAILURES: Tuple[Tuple[Tuple[str, ...], Callable[[Any], bool]], ...] = (
     (("error",), bool),
     (("error_code", "errorcode", "errcode"), _is_code_of_error),
     (("__type",), lambda each: str(each).endswith(("Error", "Exception"))),
+    (
+        ("resulttype", "result_type", "outcome", "result"),
+        lambda each: isinstance(each, str) and each.lower() in _DECIDED,
+    ),
 )
 """The fields that say by themselves that a call failed, and how."""
 
