@@ -152,3 +152,43 @@ def test_without_anything_new_the_same_act_is_a_loop(name, said):
 def test_a_look_at_the_same_list_amid_new_work_may_be_refused():
     page = "\n".join(f"entry {n} of the list" for n in range(40))
     assert "block" in actions(opened("read_list", page))
+
+
+LINES = [("gdb", "command", "next"), ("debug_step", "command", "next"), ("lldb_cmd", "cmd", "s")]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("tool", "name", "line"), LINES)
+@pytest.mark.parametrize("said", ["ok", "Stepped over."])
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_a_line_for_a_debugger_leads_on_while_the_same_look_shows_more(
+    preset, said, tool, name, line, times
+):
+    news = fresh_answers("$1 = {}")
+    act = [step(tool, said, **{name: line})] * times
+    run = [each for _ in range(LAPS) for each in (*act, step(tool, next(news), print="x"))]
+    found = verdicts(getattr(LoopDetector, preset)(), *([each] for each in run))
+    assert {each.action.value for each in found} <= {"continue", "notify"}
+    same = [*act, step(tool, "$1 = 7 and no more", print="x")] * LAPS
+    assert "block" in actions(same)
+
+
+@pytest.mark.parametrize("said", ["ok", "The page was moved down."])
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_an_act_may_be_made_twice_before_each_look(preset, said):
+    news = fresh_answers("There is {} now.")
+    run = [
+        each
+        for _ in range(LAPS)
+        for each in (step("advance", said), step("advance", said), step("look", next(news)))
+    ]
+    found = verdicts(getattr(LoopDetector, preset)(), *([each] for each in run))
+    assert {each.action.value for each in found} <= {"continue", "notify"}
+    same = [step("advance", said), step("advance", said), step("look", "There is a wall here.")]
+    assert "block" in actions(same * LAPS)
+
+
+def test_an_act_that_is_made_more_often_than_before_is_no_further_step():
+    act = step("bash", "Connect first, please.", command="curl host")
+    run = [act, step("connect", "There is no such host here.", to="host"), act, act]
+    assert actions(run)[-1] == "notify"

@@ -68,6 +68,6 @@ class StagnationDetector(ThresholdDetector):
 
 def _only_acts(rounds: List[Round]) -> bool:
     """Whether all that came again are acts, between new ones: they are done to something else."""
-    is_new_work = any(item.is_change for passed in rounds for item in passed.evidence)
+    is_new_work = any(item.brings_news for passed in rounds for item in passed.evidence)
     weak = (item.features for passed in rounds if passed.traits for item in passed.evidence)
     return is_new_work and all(map(acknowledges, weak))

@@ -26,8 +26,8 @@ _HANDING = frozenset("escalate forward handoff handover transfer".split())
 _PEOPLE = frozenset("human humans operator person staff supervisor".split())
 _MOVING = frozenset(
     """
-    back cd click computer forward keypress keys mouse next pagedown pageup popd press previous
-    pushd redo scroll swipe undo
+    back cd click computer down forward hover keypress keys mouse next pagedown pageup popd press
+    previous pushd redo scroll swipe undo up
     """.split()
 )
 _SENDING = frozenset("send submit write".split())
@@ -148,6 +148,16 @@ def seems_to_type(tool_name: str) -> bool:
     """Guess from its name whether a tool types into a program or sends something."""
     parts = name_parts(tool_name)
     return not _TYPED.isdisjoint(parts) or any(part.startswith(("send", "type")) for part in parts)
+
+
+@lru_cache(maxsize=1024)
+def seems_to_be_shell(tool_name: str) -> bool:
+    """Guess from its name whether what a tool is told is a line for a shell.
+
+    >>> [name for name in ("run_shell_command", "Bash", "gdb") if seems_to_be_shell(name)]
+    ['run_shell_command', 'Bash']
+    """
+    return not _SHELLS.union(_TYPED).isdisjoint(name_parts(tool_name))
 
 
 def is_typed(tool_name: str, arguments: Any) -> bool:

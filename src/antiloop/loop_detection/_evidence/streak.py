@@ -3,6 +3,7 @@
 from typing import Callable, List, Optional, Protocol, Sequence
 
 from .call_features import CallFeatures
+from .effect import seems_to_be_shell
 from .outcome import SUCCESS, WAITING
 from .round import JudgedCall, Round, fingerprint_of
 from .sameness import acknowledges
@@ -66,13 +67,32 @@ def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
 
     Between each two of its calls something new was seen, or another act was acknowledged. A command
     line that passes alike, such as a check, does so where another one ran between, and said more.
+    What is told to a debugger is no such line.
+
+    Calls in a row are one act, so it may be made twice before each look.
     """
     latest = streak[-1].features
-    if _runs(latest):
-        return _lie_between(window, streak, _is_new_work)
+    ends = [each[-1] for each in _rows_of(window, streak)]
+    if _runs(latest) and _lie_between(window, ends, _is_new_work):
+        return True
     if latest.is_long or not _may_act(latest):
         return False
-    return _lie_between(window, streak, lambda item: _leads_on(window, item))
+    return _lie_between(window, ends, lambda item: _leads_on(window, item))
+
+
+def _rows_of(window: Window, streak: Sequence[JudgedCall]) -> List[List[JudgedCall]]:
+    """Return the calls of a streak, those of rounds in a row together."""
+    indices = {item.index for item in streak}
+    rows: List[List[JudgedCall]] = []
+    is_in_row = False
+    for passed in window.rounds:
+        found = [item for item in passed.evidence if item.index in indices]
+        if found and not is_in_row:
+            rows.append([])
+        if found:
+            rows[-1].extend(found)
+        is_in_row = bool(found)
+    return rows
 
 
 def may_lead_on(window: Window, streak: Sequence[JudgedCall]) -> bool:
@@ -84,7 +104,8 @@ def may_lead_on(window: Window, streak: Sequence[JudgedCall]) -> bool:
 
 
 def _may_act(features: CallFeatures) -> bool:
-    return features.outcome is SUCCESS and not (features.only_looks or features.is_command)
+    is_line = features.is_command and seems_to_be_shell(features.tool)
+    return features.outcome is SUCCESS and not (features.only_looks or is_line)
 
 
 def _is_new_work(item: JudgedCall) -> bool:
