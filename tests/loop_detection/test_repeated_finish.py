@@ -88,3 +88,14 @@ def test_a_finish_is_never_refused(ladder):
 
 
 FINISHES = [("finish", {"message": f"Summary {n}"}, f"Summary {n}") for n in range(4)]
+
+
+@pytest.mark.parametrize("tool", ["mark_done", "set_finished", "submit"])
+@pytest.mark.parametrize("name", ["ticket", "T12", "INV-003"])
+def test_what_is_finished_may_be_named_by_a_word_with_a_number(tool, name):
+    stem = name.rstrip("0123456789")
+    run = [step(tool, "ok", which=f"{stem}{number}") for number in range(6)]
+    assert ask(RepeatedFinishDetector(3), *run) is None
+    assert ask(RepeatedFinishDetector(3), *[step(tool, "ok", which=f"{stem}7")] * 3) is not None
+    answers = [step(tool, "ok", answer=str(number)) for number in range(6)]
+    assert ask(RepeatedFinishDetector(3), *answers) is not None

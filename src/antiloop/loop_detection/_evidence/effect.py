@@ -54,6 +54,7 @@ _COMMANDS = re.compile(r"[|;&\n]\s*")
 _SEQUENCE = re.compile(r"&&|;|\n")
 _ID = re.compile(r"\w*(?:ids?|(?:\b|_)(?:key|name|number|slug))\Z")
 _GROUPS = re.compile(r"\A.*(?:__|[./:])(?=\w)")
+_NUMBERED = re.compile(r"[A-Za-z]{1,10}[-_#]?\d{1,9}\Z")  # T1, INV-003; a number may be an answer
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -127,8 +128,8 @@ def seems_to_finish(tool_name: str) -> bool:
 def names_one_of_many(tool_name: str, arguments: Any) -> bool:
     """Guess whether arguments say by an id which one of many things a call is about.
 
-    >>> names_one_of_many("issue_complete", {"issue": "LIN-7"})
-    True
+    >>> names_one_of_many("task_done", {"id": 7}), names_one_of_many("mark_done", {"ticket": "T7"})
+    (True, True)
     >>> names_one_of_many("task_done", {"message": "task 7 is done"})
     False
     """
@@ -138,9 +139,13 @@ def names_one_of_many(tool_name: str, arguments: Any) -> bool:
     return any(
         type(value) in (int, str)
         and len(str(value)[: LONGEST_NAME + 1].split()) == 1
-        and (_ID.match(key[:LONGEST_NAME].lower()) is not None or key.lower() in parts)
+        and (_is_id(key[:LONGEST_NAME].lower(), value) or key.lower() in parts)
         for key, value in arguments.items()
     )
+
+
+def _is_id(key: str, value: Any) -> bool:
+    return _ID.match(key) is not None or _NUMBERED.match(str(value)) is not None
 
 
 @lru_cache(maxsize=1024)
