@@ -168,3 +168,16 @@ def test_a_build_that_fails_at_any_time_of_a_minute_fails_in_the_same_way(second
 
     one, other = (said(LoopDetector.escalating().monitor(), clock) for clock in (True, False))
     assert [verdict.action for verdict in one] == [verdict.action for verdict in other]
+
+
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+@pytest.mark.parametrize("line", ["git checkout {} && pytest -q", "git switch {}; make test"])
+def test_the_same_failure_of_other_states_is_another_failure(preset, line):
+    said = "FAILED tests/test_a.py - assert 1 == 2\nExit code 1"
+    run = [step("bash", said, command=line.format(word)) for word in WORDS[:7]]
+    assert actions(getattr(LoopDetector, preset), run) == {"continue"}
+    # To be on one state again is none, and neither is a new edit for ever.
+    again = [step("bash", said, command=line.format(word)) for word in WORDS[:2] * 6]
+    assert "stop" in actions(LoopDetector.escalating, again)
+    edits = [step("bash", said, command=f"sed -i s/a/{word}/ a.py && make") for word in WORDS[:9]]
+    assert "stop" in actions(LoopDetector.escalating, edits)

@@ -23,6 +23,7 @@ _OF_CALL = ("is_long", "is_polled", "waits", "finishes")
 _DERIVED = (
     *("mutates", "is_command", "is_missing", "changes_world", "only_looks", "moves"),
     *("changes_midway", "is_question", "is_terse", "is_page", "names_one"),
+    "switches_midway",
 )
 _BITS = {name: 1 << at for at, name in enumerate((*_WORTH, *_OF_CALL, *_DERIVED))}
 # Bits and base64 instead of names: a window of 50 calls must fit into the few kB that a database

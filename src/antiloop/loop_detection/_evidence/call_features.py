@@ -22,24 +22,12 @@ from typing import Any, Mapping, Optional, Tuple
 from ..._text.masking import SECRETS, Masking
 from ..._text.shortening import beginning_of, shortened
 from .._profiles import ClientProfile
+from . import effect
 from .amount import amount_left
 from .answered import Result, answer_of
 from .asked import Asked
 from .derived import derived, derived_of
 from .document import LEAST_LINES, NONE, Checksums, lines_of, sentences_of, texts_of
-from .effect import (
-    asks_of_a_job,
-    carries_text,
-    changes_midway,
-    command_changes,
-    is_typed,
-    names_one_of_many,
-    seems_to_finish,
-    seems_to_look,
-    seems_to_move,
-    seems_to_mutate,
-    seems_to_type,
-)
 from .fingerprint import KEY_LENGTH
 from .host_lines import HostLines
 from .kept_text import KeptText, kept_text
@@ -154,7 +142,8 @@ class CallFeatures:
             is_long=text is not None and len(text) > ACKNOWLEDGMENT_LENGTH,
             is_polled=is_polled,
             waits=waits,
-            finishes=seems_to_finish(asked.tool) or client.finishes_by(asked.tool, asked.arguments),
+            finishes=effect.seems_to_finish(asked.tool)
+            or client.finishes_by(asked.tool, asked.arguments),
             has_texts=True,
             keys=declared_keys(rules, asked, given, kind.is_failure) if rules else {},
             arguments=asked.arguments,
@@ -215,7 +204,7 @@ class CallFeatures:
         declared = self._declared_to_mutate
         if declared is not None or self._client.looks_by(self.tool, self.arguments):
             return bool(declared)
-        return seems_to_mutate(self.tool, self.arguments)
+        return effect.seems_to_mutate(self.tool, self.arguments)
 
     @derived
     def is_command(self) -> bool:
@@ -250,10 +239,12 @@ class CallFeatures:
         Another call does that brings a text and is answered in short.
         """
         tool, arguments, kind = self.tool, self.arguments, self.outcome
-        if kind is SILENT and is_typed(tool, arguments):
-            return not (seems_to_look(tool, arguments) or does_nothing(arguments))
+        if kind is SILENT and effect.is_typed(tool, arguments):
+            return not (effect.seems_to_look(tool, arguments) or does_nothing(arguments))
         is_short = kind in (SILENT, SUCCESS) and not (self.is_long or self.is_page)
-        return command_changes(arguments) or (is_short and carries_text(tool, arguments))
+        return effect.command_changes(arguments) or (
+            is_short and effect.carries_text(tool, arguments)
+        )
 
     @derived
     def only_looks(self) -> bool:
@@ -261,7 +252,7 @@ class CallFeatures:
         if self.outcome is SILENT and self.text and self.text.is_cut:
             return False  # something was there
         looks = self._client.looks_by(self.tool, self.arguments)
-        return not self.mutates and (looks or seems_to_look(self.tool, self.arguments))
+        return not self.mutates and (looks or effect.seems_to_look(self.tool, self.arguments))
 
     @derived
     def moves(self) -> bool:
@@ -274,12 +265,17 @@ class CallFeatures:
         if self._client.acts_by(self.tool, self.arguments):
             return True
         is_blind = self.outcome is UNKNOWN and "click" in self.tool.lower()
-        return not is_blind and seems_to_move(self.tool, self.arguments)
+        return not is_blind and effect.seems_to_move(self.tool, self.arguments)
 
     @derived
     def changes_midway(self) -> bool:
         """Whether a command line failed at its end, after a part of it had changed something."""
-        return self.outcome is FAILURE and changes_midway(self.arguments)
+        return self.outcome is FAILURE and effect.changes_midway(self.arguments)
+
+    @derived
+    def switches_midway(self) -> bool:
+        """Whether it went to another state of the files before: the failure is that of this one."""
+        return self.changes_midway and effect.switches_midway(self.arguments)
 
     @derived
     def is_terse(self) -> bool:
@@ -290,7 +286,7 @@ class CallFeatures:
     @derived
     def names_one(self) -> bool:
         """Whether the call is about one of many things, which it names."""
-        return names_one_of_many(self.tool, self.arguments)
+        return effect.names_one_of_many(self.tool, self.arguments)
 
     @derived
     def is_page(self) -> bool:
@@ -301,7 +297,7 @@ class CallFeatures:
     def is_question(self) -> bool:
         """Whether another call should have another answer: the tool neither acts nor types."""
         acts = self.moves or self.is_command or self.mutates or self.changes_world
-        return not (acts or seems_to_type(self.tool))
+        return not (acts or effect.seems_to_type(self.tool))
 
     @derived
     def steady(self) -> Optional[str]:
@@ -311,7 +307,7 @@ class CallFeatures:
         kind = self.outcome
         # How long it took says nothing while work goes on or once it has ended, and may be what a
         # job answers.
-        asks = kind is SUCCESS and asks_of_a_job(self.tool, self.arguments)
+        asks = kind is SUCCESS and effect.asks_of_a_job(self.tool, self.arguments)
         asks = asks and not has_ended(self.text.begin)
         # A measurement is noise beside a verdict, and the answer of what measures.
         keeps_counts = self.is_polled or asks or (kind is SUCCESS and measures(self.text.begin))
@@ -359,7 +355,7 @@ class CallFeatures:
         if self.text is None or self.outcome is not SUCCESS or self.text.rest:
             return False
         # A form shows the same page while its fields are filled.
-        fills = self.is_page and seems_to_type(self.tool)
+        fills = self.is_page and effect.seems_to_type(self.tool)
         acts = self.changes_world or (self.is_command and not self.only_looks)
         return not (fills or self.text.is_data or acts)
 

@@ -42,7 +42,7 @@ _JOBS = frozenset("job jobs poll progress status wait".split())
 _CHANGING = frozenset(
     """
     apply apply_patch checkout chmod commit cp install ln merge mkdir mv patch reset restore revert
-    rm stash tee touch unlink
+    rm stash switch tee touch unlink
     """.split()
 )
 _SEARCHING = frozenset("ack ag egrep fd fgrep find grep rg".split())
@@ -104,10 +104,27 @@ def changes_midway(arguments: Any) -> bool:
 
     A test that fails behind ``git stash &&`` was run on another state of the files.
     """
+    return any(map(command_changes, _parts_before_the_last(arguments)))
+
+
+def switches_midway(arguments: Any) -> bool:
+    """Guess whether a line goes to another state of the files before its last part, and that alone.
+
+    >>> switches_midway({"command": "git checkout v2 && make"})
+    True
+    >>> switches_midway({"command": "git checkout a.py && sed -i s/a/b/ a.py && make"})
+    False
+    """
+    changes = filter(command_changes, _parts_before_the_last(arguments))
+    programs = {part.split(None, 1)[0] for part in changes}
+    return programs == {"git"}
+
+
+def _parts_before_the_last(arguments: Any) -> List[str]:
     command = command_line(arguments)
     if command is None or _SEQUENCE.search(command) is None:
-        return False
-    return any(command_changes(part) for part in _SEQUENCE.split(command)[:-1])
+        return []
+    return _SEQUENCE.split(command)[:-1]
 
 
 def asks_of_a_job(tool_name: str, arguments: Any) -> bool:

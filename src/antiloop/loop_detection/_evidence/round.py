@@ -94,8 +94,9 @@ class JudgedCall:
 
     @property
     def is_step_forward(self) -> bool:
-        """Whether the answer is a failure, but better than the last one."""
-        return self.is_fresh and self.outcome.counts_down
+        """Whether the answer is a failure, but better than the last one, or of another state."""
+        is_better = self.is_fresh and self.outcome.counts_down
+        return is_better or (self.is_new and self.features.switches_midway)
 
     @property
     def is_unproductive(self) -> bool:
