@@ -437,3 +437,13 @@ def test_bugs_may_be_filed_and_labeled_one_after_the_other(preset):
         label = {"issue": number, "label": "error"}
         labeled = monitor.record_call("add_label", label, f"Label 'error' added to {number}")
         assert made.action is labeled.action is LoopAction.CONTINUE
+
+
+@pytest.mark.parametrize("tool", ["check_duplicate", "av_scan", "isInfected", "verify_mail"])
+@pytest.mark.parametrize("said", ["Not a duplicate.", "Not infected", "No threats found.", "Isn't"])
+def test_no_is_an_answer_of_a_tool_that_is_asked_whether_something_holds(tool, said):
+    assert outcome(said, tool=tool) is Outcome.SUCCESS
+    assert outcome(said, tool="fetch") is not Outcome.SUCCESS
+    assert outcome(said, is_error=True, tool=tool) is not Outcome.SUCCESS
+    assert outcome("Not checked: invalid path", tool=tool) is Outcome.FAILURE
+    assert outcome("[]", tool=tool) is Outcome.EMPTY

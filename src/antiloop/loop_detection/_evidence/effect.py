@@ -21,6 +21,7 @@ _READING = frozenset(
     check fetch find get grep head list look open options query read search show status view
     """.split()
 )
+_ASKING = frozenset("check has is scan validate verify".split())  # whether something holds
 _FINISHING = frozenset("complete completed completion done finish finished submit".split())
 _HANDING = frozenset("escalate forward handoff handover transfer".split())
 _PEOPLE = frozenset("human humans operator person staff supervisor".split())
@@ -130,6 +131,16 @@ def _parts_before_the_last(arguments: Any) -> List[str]:
 def asks_of_a_job(tool_name: str, arguments: Any) -> bool:
     """Guess from its name whether a call asks how far some work elsewhere is."""
     return not _JOBS.isdisjoint(name_parts(" ".join([tool_name, *_verbs(arguments)])))
+
+
+@lru_cache(maxsize=1024)
+def asks_whether(tool_name: str) -> bool:
+    """Guess from its name whether "no" is as good an answer of a tool as "yes".
+
+    >>> asks_whether("check_duplicate"), asks_whether("find_duplicates")
+    (True, False)
+    """
+    return not _ASKING.isdisjoint(name_parts(tool_name))
 
 
 @lru_cache(maxsize=1024)
