@@ -80,3 +80,30 @@ def test_a_difference_that_is_too_long_is_cut():
     ):
         whole = changed_part(f"{around}{old}{around}", f"{around}{new}{around}")
         assert whole == f"...{around[-30:]}[{shown}]{around[:30]}"
+
+
+NUMBERED = ["  {}→def {}():", "{:>6}\t{} = 1", "{}: {}", "{}:{}", "{} | {}", "src/a.py:{}: {}"]
+
+
+@pytest.mark.parametrize("line", NUMBERED)
+@pytest.mark.parametrize("moved_by", [1, 90])
+def test_the_numbers_of_lines_are_no_news_where_an_edit_moved_them(line, moved_by):
+    words = ["alpha", "beta", "gamma", "delta"]
+    old = "\n".join(line.format(at, word) for at, word in enumerate(words, 8))
+    new = "\n".join(line.format(at + moved_by, word) for at, word in enumerate(words, 8))
+    assert new_lines(old, new) == ""
+    added = line.format(99 + moved_by, "omega")
+    assert new_lines(old, f"{new}\n{added}") == added
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("404: no page\nof this name", "403: no page\nof this name"),
+        ("10:30 alpha\n10:31 beta", "10:30 alpha\n10:32 beta"),
+        ("7: alpha\n3: beta", "7: alpha\n2: beta"),
+        ("7\talpha\n8\tbeta", "7\talpha\n9\tbeta"),
+    ],
+)
+def test_any_other_number_may_be_the_news(old, new):
+    assert new_lines(old, new) not in ("", None)

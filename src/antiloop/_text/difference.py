@@ -2,6 +2,7 @@
 
 import json
 import re
+from operator import lt
 from typing import Any, Callable, Iterator, List, Optional
 
 from .canonical import json_or
@@ -25,6 +26,9 @@ _NOISE = re.compile(
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{10,64}\b|0x[0-9a-f]{6,}\b|\b[A-Za-z0-9+/]{60,}={0,2}"
 )
+# Numbers of lines, which an edit moves: a.py:12:, line 12; at the beginning 12→, 12:, 12 |.
+_PLACE = re.compile(r"(\.[A-Za-z]\w{0,5}[:-])\d+(?=[:-])(?::\d+)?|(\bline )\d+")
+_GUTTER = re.compile(r"[ \t]*(?:\d+(?=→| ?\||: ?(?!\d))|(?<=[ \t])\d+(?=\t))")
 _LAYERS = 6
 """The number of layers of JSON that are opened."""
 
@@ -83,8 +87,17 @@ def changed_part(old: str, new: str) -> Optional[str]:
 
 
 def steady_lines(text: str) -> List[str]:
-    """Return the lines of a text without colors, clock times and random ids."""
-    return [_NOISE.sub("#", line).rstrip() for line in text.splitlines()]
+    r"""Return the lines of a text without their numbers, colors, clock times and random ids.
+
+    >>> steady_lines("  7\u2192def f():\n  8\u2192    pass"), steady_lines("404: not found")
+    (['#\u2192def f():', '#\u2192    pass'], ['404: not found'])
+    """
+    lines = [_PLACE.sub(r"\1\2#", _NOISE.sub("#", line)).rstrip() for line in text.splitlines()]
+    gutters = [each[0] for each in map(_GUTTER.match, lines) if each]
+    numbers = list(map(int, gutters))
+    # One number may be the news, and so may those of a table; those of lines rise.
+    is_numbered = len(numbers) > 1 and all(map(lt, numbers, numbers[1:]))
+    return [_GUTTER.sub("#", line, 1) for line in lines] if is_numbered else lines
 
 
 def new_lines(
