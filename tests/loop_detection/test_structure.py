@@ -321,3 +321,22 @@ def test_an_element_inside_of_others_holds_the_exit_code(around, name):
     assert judged(2, "kaputt") is judged(1, "kaputt") is Outcome.FAILURE
     assert judged(0, "kaputt") is Outcome.SUCCESS
     assert judged(1, "") is judged(0, "") is Outcome.SILENT
+
+
+@pytest.mark.parametrize("lines", [0, 300])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "make: *** [Makefile:12: all] Error 2",
+        "make[1]: *** [all] Fehler 1\nmake[1]: Leaving directory '/a'",
+        "gmake: *** No rule to make target 'b'.  Stop.",
+    ],
+)
+def test_make_says_in_a_line_of_its_own_that_it_failed(end, lines):
+    assert outcome("cc -c a.c\n" * lines + end) is Outcome.FAILURE
+    assert outcome("cc -c a.c\n" * 300 + end.replace("***", "")) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("said", ["all: *** [a] b", "see make: *** [a]", "*** make ***"])
+def test_stars_are_no_failure_of_make(said):
+    assert outcome(said) is Outcome.SUCCESS

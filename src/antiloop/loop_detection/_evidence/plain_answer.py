@@ -97,7 +97,8 @@ def may_have_form(text: str) -> bool:
 
 def may_have_code(edges: str) -> bool:
     """Whether the ends of a text, in lower case, may say with which code a program ended."""
-    return ("exit" in edges or "return" in edges) and contains_any(edges, _CODES)
+    is_exit = ("exit" in edges or "return" in edges) and contains_any(edges, _CODES)
+    return is_exit or ": *** " in edges  # of make
 
 
 def may_be_running(text: str) -> bool:

@@ -48,6 +48,7 @@ _EXIT = re.compile(
     r"|\"(?:exit_?(?:code|status)|return_?code)\"\s*:\s*(-?\d{1,3})\b",
     re.MULTILINE | re.IGNORECASE,
 )
+_MAKE = re.compile(r"^[\w-]{0,12}make(?:\[\d{1,3}\])?: \*\*\* ", re.MULTILINE)
 _HTTP = re.compile(
     r"\W{0,9}(?:(?:http(?:/[\d.]+)?|status(?: code)?|error)\W{1,3}([45]\d\d)\b"
     r"|([45]\d\d)[ :-]{1,3}(?:bad (?:request|gateway)|unauthorized|forbidden|not found"
@@ -133,9 +134,10 @@ def _of_text(text: str) -> Form:
     status = _HTTP.match(edges)
     if status is not None:
         return Form(text, True, is_busy=int(status[1] or status[2]) in _BUSY)
-    exited = _EXIT.search(edges) if may_have_code(edges.lower()) else None
+    may_exit = may_have_code(edges.lower())
+    exited = _EXIT.search(edges) if may_exit else None
     if exited is None:
-        return Form(text)
+        return Form(text, True if may_exit and _MAKE.search(edges) else None)
     said = _EXIT.sub("", text) if text is edges else text
     said = _TAG.sub("", said) if is_markup else said
     return _of_code(int(exited[1] or exited[2]), said)
