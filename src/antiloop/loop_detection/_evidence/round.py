@@ -172,6 +172,9 @@ class Round:
             if kind is SUCCESS and not item.is_known:
                 # One call with something new makes the round productive, whatever its siblings did.
                 traits &= ~(UNPRODUCTIVE | VAIN)
+                # The same answer to another question is some evidence, and alone never enough.
+                if not item.is_fresh and item.features.only_looks and not item.features.is_terse:
+                    traits |= KNOWN
                 continue
             is_vain = kind is EMPTY or (kind is SILENT and item.features.only_looks)
             if not is_vain:
