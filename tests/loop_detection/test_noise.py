@@ -467,3 +467,13 @@ def test_a_declared_key_reads_the_arguments_as_the_model_made_them():
     arguments = {"command": ["bash", "-lc", "ls"]}
     LoopDetector.default(tools=tools).monitor().after([ToolCall("run", arguments)], ["a.py"])
     assert seen == [arguments]
+
+
+@pytest.mark.parametrize("clock", ["10:0{} AM", "9:0{}pm"])
+def test_the_clock_of_a_page_is_noise_and_a_time_in_a_sentence_is_the_answer(clock):
+    def texts(form):
+        return {without_noise(form.format(clock.format(minute))) for minute in range(6)}
+
+    assert len(texts("Taskbar {}\nWindow: Settings\nButton: Apply")) == 1
+    assert len(texts("The next train leaves at {}.")) == 6
+    assert len(texts("{}\n\n")) == 6

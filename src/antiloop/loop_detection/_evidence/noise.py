@@ -47,6 +47,8 @@ _CLOCKS = re.compile(rf"{_DAY}{_TIME}|\b(?:{_CLOCK})")
 _DAYS = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _CLOCKS_AND_IDS = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID})", re.IGNORECASE)
 _VOLATILE = re.compile(rf"{_DATE}|\b(?:{_CLOCK}{_ID}{_COUNTER})|/tmp/[\w./-]+", re.IGNORECASE)
+# The clock of a page or of a desktop; in a sentence, such a time is what was asked for.
+_CLOCK_SHOWN = re.compile(r"\b\d\d?:\d\d ?[ap]m\b", re.IGNORECASE)
 # a.py:12:5, a.ts(12,5), line 12: an edit moves what is below it; In[12]: a notebook counts.
 _PLACES = re.compile(
     r"(\.[a-z]\w{0,5})(?::\d+(?::\d+)?|\(\d+,\d+\))|\b(line) \d+|\b((?-i:In)) ?\[\d+\]",
@@ -101,7 +103,10 @@ def without_noise(text: str, keeps_counts: bool = False, goes_on: bool = False) 
     ``goes_on`` with words.
     """
     pattern = _CLOCKS_AND_IDS if keeps_counts else _VOLATILE
-    masked = pattern.sub("#", text[:LONG]) + text[LONG:]
+    masked = pattern.sub("#", text[:LONG])
+    if masked.count("\n") > 1:
+        masked = _CLOCK_SHOWN.sub("#", masked)
+    masked += text[LONG:]
     return masked if goes_on or has_words(masked) else text
 
 
