@@ -185,7 +185,7 @@ def seems_to_type(tool_name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def seems_to_be_shell(tool_name: str) -> bool:
-    """Guess from its name whether what a tool is told is a line for a shell.
+    """Guess from its name whether a tool runs what it receives as a line of a shell.
 
     >>> [name for name in ("run_shell_command", "Bash", "gdb") if seems_to_be_shell(name)]
     ['run_shell_command', 'Bash']

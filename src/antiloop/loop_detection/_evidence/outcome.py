@@ -177,19 +177,19 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None, tool: st
     if length <= BRIEF and not PHRASE_WORDS.isdisjoint(telling):
         brief = _brief_outcome(text.lower(), telling)
         if brief is not None:
-            is_no = brief is EMPTY and not is_error and asks_whether(tool)
-            return SUCCESS if is_no and any(map(str.isalpha, text)) else brief
+            denies = brief is EMPTY and not is_error and asks_whether(tool)
+            return SUCCESS if denies and any(map(str.isalpha, text)) else brief
     head = text[:HEAD].lower()
     if is_error or has_thrown:
         return _failure(head)
     if NEGATIVE.isdisjoint(telling):
         return SUCCESS  # it has words of the usual phrases, and is none of them
     # "Created issue 7: Fix error on login" repeats the title that was given.
-    is_no = asks_whether(tool) and telling <= DENIALS
+    denies = asks_whether(tool) and telling <= DENIALS
     speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))
     return (
         _failure(head)
-        if speaks and not is_no and not _is_content(text, arguments, tool)
+        if speaks and not denies and not _is_content(text, arguments, tool)
         else SUCCESS
     )
 

@@ -67,7 +67,7 @@ def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
 
     Between each two of its calls something new was seen, or another act was acknowledged. A command
     line that passes alike, such as a check, does so where another one ran between, and said more.
-    What is told to a debugger is no such line.
+    The line that a debugger receives is not one of these.
 
     Calls in a row are one act, so it may be made twice before each look.
     """
