@@ -143,6 +143,14 @@ def test_the_way_back_to_a_long_list_is_never_refused(preset, name, lines, betwe
     assert {each.action.value for each in found} <= {"continue", "notify"}
 
 
+@given(st.sampled_from(["ok", "Tapped", "Clicked on the screen."]), st.integers(0, 2))
+def test_a_look_of_any_name_shows_that_acts_in_between_did_nothing(said, lines):
+    page = "A button stands there." + "\n- a line of it" * lines
+    taps = (step("tap", said, x=10 * n, y=7) for n in range(LAPS))
+    run = [each for tap in taps for each in (tap, step("elements_of_screen", page))]
+    assert "block" in actions(run)
+
+
 @given(NAMES, SHOWN)
 def test_without_anything_new_the_same_act_is_a_loop(name, said):
     run = [each for _ in range(LAPS) for each in (step("open", "a wall", it=0), step(name, said))]

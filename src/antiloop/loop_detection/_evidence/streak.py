@@ -65,7 +65,8 @@ def is_amid_work(window: Window, streak: Sequence[JudgedCall]) -> bool:
 def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
     """Whether a call acts, and leads on each time although it is answered alike.
 
-    Between each two of its calls something new was seen, or another act was acknowledged. A command
+    Between each two of its calls something new was seen. Another act that was acknowledged is
+    enough between mere acknowledgments; what says more may be the look at these acts. A command
     line that passes alike, such as a check, does so where another one ran between, and said more.
     The line that a debugger receives is not one of these.
 
@@ -77,7 +78,8 @@ def is_amid_acts(window: Window, streak: Sequence[JudgedCall]) -> bool:
         return True
     if latest.is_long or not _may_act(latest):
         return False
-    return _lie_between(window, ends, lambda item: _leads_on(window, item))
+    counts_acts = acknowledges(latest)
+    return _lie_between(window, ends, lambda item: _leads_on(window, item, counts_acts))
 
 
 def _rows_of(window: Window, streak: Sequence[JudgedCall]) -> List[List[JudgedCall]]:
@@ -117,10 +119,10 @@ def _runs(features: CallFeatures) -> bool:
     return features.is_command and features.outcome is SUCCESS and not features.only_looks
 
 
-def _leads_on(window: Window, item: JudgedCall) -> bool:
+def _leads_on(window: Window, item: JudgedCall, counts_acts: bool) -> bool:
     features = item.features
     if item.is_new:
-        return item.brings_news or acknowledges(features)
+        return item.brings_news or (counts_acts and acknowledges(features))
     # A look that shows the same with another time brings nothing new, and neither does another id
     # in the answer to the same act.
     if features.mutates or not item.brings_news:
