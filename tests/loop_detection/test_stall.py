@@ -3,9 +3,11 @@
 import json
 
 import pytest
-from runs import ask, ask_rounds, in_a_row, step
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import ask, ask_rounds, in_a_row, step, verdicts
 
-from antiloop import StallDetector, ToolResult
+from antiloop import LoopDetector, StallDetector, ToolResult
 from antiloop.loop_detection._evidence.fingerprint import text_fingerprint
 
 PAGES = [step("get", "the same old page", url=f"/{name}") for name in "abcdefghijkl"]
@@ -195,3 +197,25 @@ def test_less_left_to_do_begins_the_streak_anew():
     detector = StallDetector(2, only_fruitless=True)
     assert ask(detector, *run).indices == (1, 2)
     assert ask(detector, *run[:2]) is None
+
+
+@given(
+    st.sampled_from(["Error: over the limit", "Fehler: zu viele Anfragen", '{"error": "E_BUSY"}']),
+    st.integers(1, 4),
+    st.integers(0, 4),
+)
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_one_failure_beside_new_answers_is_no_stall(preset, said, siblings, place):
+    def replies(others):
+        for n in range(9):
+            reply = [step("locate", said_there(n, k), at=f"{n}{k}") for k in range(others)]
+            reply.insert(place, step("locate", said, at=f"{n}x"))
+            yield reply
+
+    def said_there(n, k):
+        return f"It is in the {NAMES[n]} of the {NAMES[k]} there."
+
+    detector = getattr(LoopDetector, preset)()
+    found = verdicts(detector, *replies(siblings))
+    assert {each.action.value for each in found} == {"continue"}
+    assert {each.action.value for each in verdicts(detector, *replies(0))} != {"continue"}

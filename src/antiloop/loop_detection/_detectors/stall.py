@@ -93,6 +93,10 @@ class StallDetector(ThresholdDetector):
             return False
         return features.moves or last.brings_news_beside(features.call)
 
+    def _is_beside_news(self, passed: Round, item: JudgedCall) -> bool:
+        """Whether a new call failed beside others that brought something new."""
+        return self.only_fruitless and item.is_new and passed.brings_news_beside(item.features.call)
+
     def _same(self, one: CallFeatures, other: CallFeatures) -> bool:
         if one.tool != other.tool or other.result is None:
             return False
@@ -101,7 +105,11 @@ class StallDetector(ThresholdDetector):
     def _streak(self, window: Window, latest: CallFeatures) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
         for passed in reversed(window.rounds):
-            same = [item for item in passed.evidence if self._same(latest, item.features)]
+            same = [
+                item
+                for item in passed.evidence
+                if self._same(latest, item.features) and not self._is_beside_news(passed, item)
+            ]
             if not same:
                 break
             streak.append(_nearest(latest, same))
