@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import ask, ask_rounds, step
 
-from antiloop import ToolCall
+from antiloop import LoopDetector, ToolCall
 from antiloop.loop_detection import NoEffectDetector
 
 SENT = [step("send", f'{{"message_id": "m-{n}", "sent": true}}', to="ann") for n in range(9)]
@@ -118,3 +118,27 @@ def test_siblings_count_once():
 def test_a_threshold_that_could_mean_nothing_is_refused():
     with pytest.raises(ValueError, match="threshold must be a whole number, 2 or more, got 1"):
         NoEffectDetector(1)
+
+
+STEPS = st.sampled_from(
+    ["move", "apply_action", "submit_action", "end_turn", "turn_left", "update"]
+)
+GIVEN = st.sampled_from([{}, {"direction": "east"}, {"action": 1}, {"force": 0.5, "axis": "x"}])
+LED = st.sampled_from(
+    ["You are at ({0}, 7).", '{{"x": {0}.25, "reward": -{0}}}', "Turn {0}\nGold {0}5"]
+)
+
+
+@given(STEPS, GIVEN, LED)
+@pytest.mark.parametrize("preset", ["default", "escalating", "thorough"])
+def test_a_step_without_words_is_never_refused_while_its_numbers_move(preset, name, given, led):
+    monitor = getattr(LoopDetector, preset)().monitor()
+    said = [monitor.record_call(name, given, led.format(n)).action.value for n in range(15)]
+    assert set(said) <= {"continue", "notify"}
+
+
+@pytest.mark.parametrize("text", ["two words", "word " * 20_000])
+def test_the_same_text_added_again_is_refused(text):
+    monitor = LoopDetector.escalating().monitor()
+    said = [monitor.record_call("insert", {"text": text}, f"{n} lines") for n in range(4)]
+    assert [each.action.value for each in said] == ["continue", "continue", "notify", "block"]

@@ -1,11 +1,12 @@
 """The same change applied again and again, although each answer looks new."""
 
 from dataclasses import replace
-from typing import List, Optional
+from typing import Dict, List, Optional
 
 from ...stability import beta
 from .._detection import LoopDetection
 from .._evidence.call_features import CallFeatures
+from .._evidence.effect import VERBS
 from .._evidence.round import JudgedCall
 from .._evidence.streak import is_paced
 from .._evidence.window import Window
@@ -25,7 +26,9 @@ class NoEffectDetector(ThresholdDetector):
     that change something count, because for a reading tool the numbers are the answer.
 
     One round more is enough, in a row or not, if the call carries a sentence, as a message does.
-    That brings a notice and no more: after other work the same words may be right again.
+    That brings a notice and no more: after other work the same words may be right again. So does an
+    act that carries no more than one word, such as a step or a turn: the numbers in its answer may
+    say where it led.
 
     Args:
         threshold: consecutive rounds with the call, 2 or more.
@@ -55,7 +58,8 @@ class NoEffectDetector(ThresholdDetector):
             needed = self._needed_of(window, features.tool)
             streak = self._streak(window, item) if features.call in previous else []
             if len(streak) >= needed:
-                return self._detection(streak, "times in a row")
+                found = self._detection(streak, "times in a row")
+                return found if _carries_words(features) else _mild(found)
             again = again or self._again(window, item, needed + 1)
         return again
 
@@ -72,7 +76,7 @@ class NoEffectDetector(ThresholdDetector):
         # A report after each wait may say the same as the last one.
         if len(found) < needed or is_paced(window, found):
             return None
-        return replace(self._detection(found, "times"), refused=(), may_end_run=False)
+        return _mild(self._detection(found, "times"))
 
     def _streak(self, window: Window, latest: JudgedCall) -> List[JudgedCall]:
         streak: List[JudgedCall] = []
@@ -97,11 +101,25 @@ class NoEffectDetector(ThresholdDetector):
         )
 
 
+def _mild(found: LoopDetection) -> LoopDetection:
+    return replace(found, refused=(), may_end_run=False)
+
+
 def _says_a_sentence(features: CallFeatures) -> bool:
     """Whether an act that went well carries a text of some words, and not only names."""
-    if features.outcome.is_failure or not isinstance(features.arguments, dict):
+    if features.outcome.is_failure:
         return False
-    return any(
-        isinstance(text, str) and len(text.split(None, _WORDS)) >= _WORDS
-        for text in features.arguments.values()
-    )
+    return any(len(text.split(None, _WORDS)) >= _WORDS for text in _texts_of(features).values())
+
+
+def _carries_words(features: CallFeatures) -> bool:
+    """Whether a call carries more than one word beside its verb: ``move east`` does not."""
+    if not features.has_texts:
+        return True  # it was too long to be kept
+    texts = _texts_of(features)
+    return len(" ".join(texts[name] for name in texts if name not in VERBS).split()) > 1
+
+
+def _texts_of(features: CallFeatures) -> Dict[str, str]:
+    given = features.arguments if isinstance(features.arguments, dict) else {}
+    return {name: each for name, each in given.items() if isinstance(each, str)}

@@ -36,7 +36,7 @@ _TYPED = frozenset(  # what is sent to a terminal, or is one
     "command console fill input key keys line process shell stdin terminal tmux".split()
 )
 _SHELLS = frozenset("bash powershell sh zsh".split())
-_VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
+VERBS = ("command", "action", "operation", "method")  # where a tool of several commands says which
 LONGEST_NAME = 100
 """Characters of a verb at most: what is longer is a line for a shell."""
 _JOBS = frozenset("job jobs poll progress status wait".split())
@@ -290,7 +290,7 @@ def _states_change(arguments: Any) -> Optional[bool]:
 
 
 def _verbs(arguments: Any) -> List[str]:
-    given = map(arguments.get, _VERBS) if isinstance(arguments, dict) else ()
+    given = map(arguments.get, VERBS) if isinstance(arguments, dict) else ()
     return [_last_name(verb) for verb in given if isinstance(verb, str) and _is_name(verb)]
 
 
