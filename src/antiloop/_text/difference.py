@@ -28,7 +28,7 @@ _NOISE = re.compile(
 )
 # Numbers of lines, which an edit moves: a.py:12:, line 12; at the beginning 12→, 12:, 12 |.
 _PLACE = re.compile(r"(\.[A-Za-z]\w{0,5}[:-])\d+(?=[:-])(?::\d+)?|(\bline )\d+")
-_GUTTER = re.compile(r"[ \t]*(?:\d+(?=→| ?\||: ?(?!\d))|(?<=[ \t])\d+(?=\t))")
+_GUTTER = re.compile(r"\A[ \t]*(?:\d+(?=→| ?\||: ?(?!\d))|(?<=[ \t])\d+(?=\t))")
 _LAYERS = 6
 """The number of layers of JSON that are opened."""
 

@@ -3,8 +3,8 @@
 Their names differ from host to host, so they are learned from the run: a sentence that nearly every
 call has, of whatever tool, beside other arguments that tell the calls apart. So is an id, a time or
 a number that is another one in each of them; where few tools have it, numbers only rise or only
-fall. From then on it is left out, or a call for another
-reason, or at another time, would be another call.
+fall. From then on it is left out, or a call for another reason, or at another time, would be
+another call.
 """
 
 import json

@@ -176,22 +176,21 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None, tool: st
         return SUCCESS
     if length <= BRIEF and not PHRASE_WORDS.isdisjoint(telling):
         brief = _brief_outcome(text.lower(), telling)
+        # "No duplicates." is what was asked; "[]" may be a list of nothing.
+        if brief is EMPTY and not is_error and asks_whether(tool) and any(map(str.isalpha, text)):
+            return SUCCESS
         if brief is not None:
-            denies = brief is EMPTY and not is_error and asks_whether(tool)
-            return SUCCESS if denies and any(map(str.isalpha, text)) else brief
+            return brief
     head = text[:HEAD].lower()
     if is_error or has_thrown:
         return _failure(head)
     if NEGATIVE.isdisjoint(telling):
         return SUCCESS  # it has words of the usual phrases, and is none of them
+    if asks_whether(tool) and telling <= DENIALS:
+        return SUCCESS
     # "Created issue 7: Fix error on login" repeats the title that was given.
-    denies = asks_whether(tool) and telling <= DENIALS
     speaks = _speaks_of_failure(head) and _speaks_of_failure(without_echoes(head, arguments))
-    return (
-        _failure(head)
-        if speaks and not denies and not _is_content(text, arguments, tool)
-        else SUCCESS
-    )
+    return _failure(head) if speaks and not _is_content(text, arguments, tool) else SUCCESS
 
 
 def _is_content(text: str, arguments: Any, tool: str) -> bool:
