@@ -176,11 +176,10 @@ def _of_words(text: str, is_error: bool = False, arguments: Any = None, tool: st
         return SUCCESS
     if length <= BRIEF and not PHRASE_WORDS.isdisjoint(telling):
         brief = _brief_outcome(text.lower(), telling)
-        # "No duplicates." is what was asked; "[]" may be a list of nothing.
-        if brief is EMPTY and not is_error and asks_whether(tool) and any(map(str.isalpha, text)):
-            return SUCCESS
         if brief is not None:
-            return brief
+            # "No duplicates." is what was asked; "[]" may be a list of nothing.
+            denies = brief is EMPTY and not is_error and asks_whether(tool)
+            return SUCCESS if denies and any(map(str.isalpha, text)) else brief
     head = text[:HEAD].lower()
     if is_error or has_thrown:
         return _failure(head)
