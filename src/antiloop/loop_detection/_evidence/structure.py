@@ -125,7 +125,7 @@ def is_bare(text: str) -> bool:
 def _of_text(text: str) -> Form:
     is_markup = text[:1] == "<" and len(text) <= MOST
     fields = _elements_of(text) if is_markup else {}
-    if (is_markup and _ERROR.match(text)) or _has_failed(fields) or _is_traceback(text):
+    if (is_markup and (_ERROR.match(text) or _has_failed(fields))) or _is_traceback(text):
         return Form(text, True)
     code = _code_of(fields)
     if code is not None:
