@@ -156,5 +156,5 @@ class Blocks:
         """Load a state from `to_list`."""
         self._kept = tuple(
             Block(str(identity), str(detector), tuple(map(str, keys)), bool(lasts), str(reason))
-            for identity, detector, keys, lasts, reason in state
+            for identity, detector, keys, lasts, reason in state[-MAX_BLOCKS:]
         )

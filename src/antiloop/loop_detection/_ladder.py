@@ -164,9 +164,9 @@ class Climb:
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Load a state from `to_dict`."""
-        for identity, *numbers in state["loops"]:
+        for identity, *numbers in state["loops"][-MAX_LOOPS:]:
             self._loops[str(identity)] = _Position(*map(int, numbers))
-        for call, rung, answer, since in state["calls"]:
+        for call, rung, answer, since in state["calls"][-MAX_CALLS:]:
             self._calls[str(call)] = _Call(int(rung), answer and str(answer), int(since))
         self._forgotten = int(state["forgotten"])
 
